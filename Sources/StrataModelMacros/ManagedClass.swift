@@ -83,7 +83,9 @@ struct ManagedClass {
       }
       found += reader.faults
     }
-    found += Self.checkNames(node, properties, isRoot: superclass == nil)
+    // What a superclass has is not seen.
+    let options = OptionCheck(names: superclass == nil ? Set(properties.map(\.key)) : nil)
+    found += options.faults(in: [node] + properties.flatMap { $0.marks })
     found += properties.flatMap { Self.checkOwnType($0, declaration.name.text, inherited) }
     self.properties = properties
     self.ignored = ignored
@@ -190,54 +192,6 @@ struct ManagedClass {
       ]
     default: return []
     }
-  }
-
-  /// The names in `.unique("…")` and `.index("…")` are those of attributes.
-  private static func checkNames(_ node: AttributeSyntax, _ properties: [ModelProperty], isRoot: Bool)
-    -> [Fault]
-  {
-    var faults: [Fault] = []
-    let known = Set(properties.map(\.key))
-    for argument in node.argumentList ?? [] {
-      guard isRoot, let call = argument.expression.as(FunctionCallExprSyntax.self),
-        let option = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text,
-        option == "unique" || option == "index"
-      else { continue }
-      for name in call.arguments where name.label == nil {
-        guard let literal = name.expression.as(StringLiteralExprSyntax.self),
-          let text = literal.representedLiteralValue,
-          !known.contains(String(text.split(separator: ".").first ?? ""))
-        else { continue }
-        faults.append(
-          Fault(
-            literal, "name", "the class has no property ‘\(text)’",
-            nearest(to: text, known).map {
-              [.replace(literal, with: ExprSyntax(stringLiteral: "\"\($0)\""), "write \"\($0)\"")]
-            } ?? []))
-      }
-    }
-    return faults
-  }
-
-  /// The name that differs only a little.
-  private static func nearest(to name: String, _ names: Set<String>) -> String? {
-    names.sorted().first { $0.lowercased() == name.lowercased() }
-      ?? names.sorted().first { abs($0.count - name.count) <= 1 && distance($0, name) <= 2 }
-  }
-
-  private static func distance(_ one: String, _ two: String) -> Int {
-    let (one, two) = (Array(one), Array(two))
-    var row = Array(0...two.count)
-    for (line, left) in one.enumerated() {
-      var previous = row[0]
-      row[0] = line + 1
-      for (column, right) in two.enumerated() {
-        let next = left == right ? previous : min(previous, row[column], row[column + 1]) + 1
-        previous = row[column + 1]
-        row[column + 1] = next
-      }
-    }
-    return row[two.count]
   }
 }
 

@@ -22,6 +22,16 @@ struct ModelProperty {
   /// The options that the declaration is given, as they are written.
   let options: [String]
 
+  /// The attributes by which the property says what it is.
+  var marks: [AttributeSyntax] {
+    declaration.attributes.compactMap { element in
+      guard case .attribute(let mark) = element, PropertyAttribute(rawValue: mark.name) != nil else {
+        return nil
+      }
+      return mark
+    }
+  }
+
   /// What the initial value is; nil when there is none.
   var initialValue: InitialValue? { defaultValue.map { InitialValue($0, type: type) } }
 
@@ -409,7 +419,9 @@ struct PropertyReader {
   private func options() -> [String] {
     var options: [String] = []
     if mark(.unique) != nil { options.append(".unique") }
-    if mark(.indexed) != nil { options.append(".indexed") }
+    if let indexed = mark(.indexed) {
+      options.append(".indexed" + (indexed.argumentList.map { "(\($0.trimmedDescription))" } ?? ""))
+    }
     options += mark(.attribute)?.argumentList?.map { $0.with(\.trailingComma, nil).trimmedDescription } ?? []
     return options
   }

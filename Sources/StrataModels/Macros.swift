@@ -29,6 +29,16 @@ public macro Unique() = #externalMacro(module: "StrataModelMacros", type: "Prope
 @attached(peer)
 public macro Indexed() = #externalMacro(module: "StrataModelMacros", type: "PropertyMarkerMacro")
 
+/// The store keeps an index of the attribute that holds the objects which satisfy a condition: `@Indexed(where: Attribute("published") != nil)`.
+///
+/// - Parameters:
+///   - condition: Compares attributes of the class with constants; see ``FetchIndexDescription/partialIndexPredicate``.
+///   - isAscending: The direction in which the index sorts.
+///   - name: The index's name; by default made of the attribute's.
+@attached(peer)
+public macro Indexed(where condition: FetchPredicate, isAscending: Bool = true, name: String? = nil) =
+  #externalMacro(module: "StrataModelMacros", type: "PropertyMarkerMacro")
+
 /// What else there is to say of an attribute: rules, a name it had before, a transformer.
 @attached(peer)
 public macro Attribute(_ options: AttributeOption...) =

@@ -17,6 +17,9 @@ import Testing
     try context.delete(Book.self, where: #Predicate<Book> { $0.pages < 10 })
     let rows = try context.fetch(Book.self, values: \.title, \.pages, sortedBy: .forward(\.title))
     #expect(rows.count == 6)
+    let lines = try context.fetch(
+      Book.self, values: \.title, \.pages, as: { "\($0), \($1) pages" }, sortedBy: \.title)
+    #expect(lines.first == "Café stories, 90 pages")
     let count = try await context.perform { try context.count(Book.self) }
     #expect(count == 6)
 

@@ -81,6 +81,16 @@ struct ClassExpansionTests {
         "], .abstract, .named(\"B\"), .unique(\"a\", \"b\"), file: \"App/Model.swift\", line: 2)"))
   }
 
+  @Test("User info, directions and conditions of indexes go along as they are written")
+  func indexes() {
+    let options = [
+      ".userInfo([\"postgres.table\": \"books\"])", ".index(\"a\", .descending(\"b\"), name: \"mixed\")",
+      ".index(\"b\", where: Attribute(\"a\") > 1)",
+    ].joined(separator: ", ")
+    let found = lines("@Managed(\(options)) class Book: ManagedObject { var a = 1; var b = 2 }")
+    #expect(found.contains("], \(options), file: \"App/Model.swift\", line: 1)"))
+  }
+
   @Test(
     "What is written is as visible as the class",
     arguments: [

@@ -384,6 +384,74 @@ struct ClassDiagnosticTests {
     Expanding.expect("@Managed(.index(\"title\")) final class Novel: Book {\n}")
   }
 
+  @Test(
+    "A name in a direction or a condition of an index that the class does not have, with the nearest",
+    arguments: [
+      ("@Managed(.index(.descending(\"isnb\")))", "", 29),
+      ("@Managed(.index(\"isbn\", .ascending(\"isnb\")))", "", 36),
+      ("@Managed(.index(\"isbn\", where: Attribute(\"isnb\") != nil))", "", 42),
+      (
+        "@Managed(.index(\"isbn\", where: Attribute(\"isbn\") != nil && Attribute(\"isnb\") > 1, name: \"x\"))",
+        "", 70
+      ),
+      ("@Managed", "@Indexed(where: Attribute(\"isnb\") != nil) ", 29),
+      ("@Managed", "@Attribute(.indexed(where: !Attribute(\"isnb\").contains(\"x\"))) ", 41),
+    ])
+  func namesInIndexes(_ head: String, _ mark: String, _ column: Int) {
+    let source = "\(head) final class Book: ManagedObject {\n  \(mark)var isbn = \"\"\n}"
+    Expanding.expect(
+      source,
+      diagnostics: [
+        DiagnosticSpec(
+          message: "the class has no property ‘isnb’", line: mark.isEmpty ? 1 : 2, column: column,
+          fixIts: [FixItSpec(message: "write \"isbn\"")])
+      ], fixed: source.replacing("isnb", with: "isbn"))
+    // What a superclass has is not seen.
+    Expanding.expect(source.replacing("ManagedObject", with: "Publication"))
+  }
+
+  @Test(
+    "An index with a #Predicate is refused",
+    arguments: [
+      ("@Managed(.index(\"a\", where: #Predicate<Book> { $0.a > 1 }))", "", 1, 29),
+      ("@Managed(.index(\"a\", where: FetchPredicate(#Predicate<Book> { $0.a > 1 })))", "", 1, 44),
+      ("@Managed", "@Indexed(where: #Predicate<Book> { $0.a > 1 }) ", 2, 19),
+    ])
+  func predicateInIndex(_ head: String, _ mark: String, _ line: Int, _ column: Int) {
+    Expanding.expect(
+      "\(head) final class Book: ManagedObject {\n  \(mark)var a = 1\n}",
+      diagnostics: [
+        DiagnosticSpec(
+          message:
+            "an index keeps no #Predicate: write the condition with Attribute, as in ‘Attribute(\"pages\") > 300’",
+          line: line, column: column)
+      ])
+  }
+
+  @Test(
+    "A key that stands twice in user info is refused: the literal would end the program",
+    arguments: [
+      ("@Managed(.userInfo([\"k\": 1, \"k\": 2]))", "", 1, 29, "@Managed(.userInfo([\"k\": 1]))", ""),
+      (
+        "@Managed", "@Attribute(.userInfo([\"k\": 1, \"l\": 2, \"k\": 3])) ", 2, 41, "@Managed",
+        "@Attribute(.userInfo([\"k\": 1, \"l\": 2])) "
+      ),
+    ])
+  func keysOfUserInfo(
+    _ head: String, _ mark: String, _ line: Int, _ column: Int, _ fixedHead: String, _ fixedMark: String
+  ) {
+    func source(_ head: String, _ mark: String) -> String {
+      "\(head) final class Book: ManagedObject {\n  \(mark)var a = 1\n}"
+    }
+    Expanding.expect(
+      source(head, mark),
+      diagnostics: [
+        DiagnosticSpec(
+          message: "the key ‘k’ stands here twice", line: line, column: column,
+          fixIts: [FixItSpec(message: "remove the second ‘k’")])
+      ], fixed: source(fixedHead, fixedMark))
+  }
+
   @Test("Attributes outside of a class with @Managed are refused", arguments: PropertyMarks.all)
   func unmanaged(_ mark: String) {
     let name = mark.split(separator: "(")[0]

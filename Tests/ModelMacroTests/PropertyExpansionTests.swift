@@ -84,6 +84,17 @@ struct PropertyExpansionTests {
   static let marks: [PropertyCase] = [
     PropertyCase("@Unique var x: String", "String", "Slots.x.attribute(.unique)"),
     PropertyCase("@Indexed var x: Date?", "Date?", "Slots.x.attribute(.indexed)"),
+    PropertyCase(
+      "@Indexed(where: Attribute(\"x\") != nil) var x: Date?", "Date?",
+      "Slots.x.attribute(.indexed(where: Attribute(\"x\") != nil))"),
+    PropertyCase(
+      "@Indexed(where: Attribute(\"x\") > 1, isAscending: false, name: \"top\") var x = 1", "Int",
+      "Slots.x.attribute(default: 1, .indexed(where: Attribute(\"x\") > 1, isAscending: false, name: \"top\"))"
+    ),
+    PropertyCase(
+      "@Attribute(.indexed(where: Attribute(\"x\") != nil), .userInfo([\"postgres.column\": \"y\"])) var x: Int?",
+      "Int?",
+      "Slots.x.attribute(.indexed(where: Attribute(\"x\") != nil), .userInfo([\"postgres.column\": \"y\"]))"),
     PropertyCase("@Unique @Indexed var x = 1", "Int", "Slots.x.attribute(default: 1, .unique, .indexed)"),
     PropertyCase("@Attribute(.optional) var x: Int", "Int", "Slots.x.attribute(.optional)"),
     PropertyCase(
@@ -125,6 +136,10 @@ struct PropertyExpansionTests {
     PropertyCase(
       "@Relationship(inverse: \\Author.books) var x: Author?", "Author?",
       "Slots.x.relationship(inverse: \"books\")"),
+    PropertyCase(
+      "@Relationship(.userInfo([\"postgres.table\": \"tagged\"]), inverse: \\Tag.books) var x: Set<Tag>",
+      "Set<Tag>",
+      "Slots.x.relationship(.userInfo([\"postgres.table\": \"tagged\"]), inverse: \"books\")"),
     PropertyCase(
       "@Relationship(.symmetric) var x: Set<Book>", "Set<Book>", "Slots.x.relationship(.symmetric)"),
     PropertyCase(

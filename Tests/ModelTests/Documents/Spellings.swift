@@ -78,4 +78,14 @@ enum Spellings {
       sortedBy: [SortDescriptor(\.title, comparator: .localizedStandard)])
     return (late, shelf)
   }
+
+  /// Values without objects.
+  static func values(_ context: ManagedObjectContext) throws -> (values: [Book.Value], titles: [String]) {
+    struct Title { let title: String, published: Date? }
+    let values = try context.fetch(
+      Book.Value.self, where: #Predicate { $0.format == .paper }, sortedBy: \.title, limit: 20)
+    let titles = try context.fetch(
+      Book.self, values: \.title, \.published, as: Title.init, sortedBy: \.title)
+    return (values, titles.map(\.title))
+  }
 }

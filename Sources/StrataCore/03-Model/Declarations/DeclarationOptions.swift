@@ -4,7 +4,7 @@ import Foundation
 public struct AttributeOption: Sendable {
   enum Kind: Sendable {
     case unique
-    case indexed(isAscending: Bool)
+    case indexed(IndexDeclaration)
     case optional
     case required
     case renamed(String)
@@ -13,16 +13,17 @@ public struct AttributeOption: Sendable {
     case externalStorage
     case preservedInHistory
     case transformer(String)
+    case userInfo([String: any Sendable])
   }
   let kind: Kind
 
   /// No two objects have the same value.
   public static var unique: AttributeOption { AttributeOption(kind: .unique) }
   /// An index of this attribute alone.
-  public static var indexed: AttributeOption { AttributeOption(kind: .indexed(isAscending: true)) }
+  public static var indexed: AttributeOption { AttributeOption(kind: .indexed(IndexDeclaration())) }
   /// An index of this attribute alone that sorts from the greatest value down.
   public static var indexedDescending: AttributeOption {
-    AttributeOption(kind: .indexed(isAscending: false))
+    AttributeOption(kind: .indexed(IndexDeclaration(isAscending: false)))
   }
   /// The value may be nil in a saved object, although the Swift type has no nil: the property then shows 0, false, an empty text.
   public static var optional: AttributeOption { AttributeOption(kind: .optional) }
@@ -64,6 +65,32 @@ public struct AttributeOption: Sendable {
   public static func transformer(_ name: String) -> AttributeOption {
     AttributeOption(kind: .transformer(name))
   }
+  /// Entries of the attribute's ``PropertyDescription/userInfo``. Said several times, the entries come together; of one key the last counts.
+  ///
+  /// `@Attribute(.userInfo(["postgres.column": "published_on"])) var published: Date?`
+  public static func userInfo(_ entries: [String: any Sendable]) -> AttributeOption {
+    AttributeOption(kind: .userInfo(entries))
+  }
+}
+
+/// An index of a declaration, besides its elements.
+struct IndexDeclaration: Sendable {
+  /// Made of the elements' names where it is nil.
+  var name: String?
+  /// The direction of the elements that say none.
+  var isAscending = true
+  /// The rows that it holds; nil for all.
+  var condition: IndexCondition?
+
+  func description(_ elements: [EntityOption.IndexElement]) -> FetchIndexDescription {
+    let index = FetchIndexDescription(
+      name: name ?? "by" + elements.map { $0.name.prefix(1).uppercased() + $0.name.dropFirst() }.joined(),
+      elements: elements.map {
+        FetchIndexElementDescription(propertyName: $0.name, isAscending: $0.isAscending ?? isAscending)
+      })
+    index.condition = condition
+    return index
+  }
 }
 
 /// What a declaration says of a relationship besides its name and where it leads.
@@ -78,6 +105,7 @@ public struct RelationshipOption: Sendable {
     case rule(ValidationRule)
     case transient
     case symmetric
+    case userInfo([String: any Sendable])
   }
   let kind: Kind
 
@@ -115,6 +143,10 @@ public struct RelationshipOption: Sendable {
   public static var transient: RelationshipOption { RelationshipOption(kind: .transient) }
   /// A relationship to objects of its own class that is its own inverse: whose friend I am is my friend.
   public static var symmetric: RelationshipOption { RelationshipOption(kind: .symmetric) }
+  /// Entries of the relationship's ``PropertyDescription/userInfo``. Said several times, the entries come together; of one key the last counts.
+  public static func userInfo(_ entries: [String: any Sendable]) -> RelationshipOption {
+    RelationshipOption(kind: .userInfo(entries))
+  }
 }
 
 /// What a declaration says of an entity besides its class and its properties.
@@ -123,12 +155,33 @@ public struct EntityOption: Sendable {
     case name(String)
     case abstract
     case unique([String])
-    case index([String], name: String?, isAscending: Bool)
+    case index([IndexElement], IndexDeclaration)
     case renamed(String)
     case hashModifier(String)
     case configurations([String])
+    case userInfo([String: any Sendable])
   }
   let kind: Kind
+
+  /// An attribute in an index over several: its name, or `.descending("published")`.
+  public struct IndexElement: Sendable, Hashable, ExpressibleByStringLiteral {
+    let name: String
+    /// Nil where the index says it.
+    let isAscending: Bool?
+
+    private init(_ name: String, isAscending: Bool?) {
+      self.name = name
+      self.isAscending = isAscending
+    }
+    /// The attribute `name`, in the direction that the index has.
+    public init(_ name: String) { self.init(name, isAscending: nil) }
+    /// The attribute of that name, in the direction that the index has.
+    public init(stringLiteral name: String) { self.init(name) }
+    /// The attribute `name`, from the least value up.
+    public static func ascending(_ name: String) -> IndexElement { IndexElement(name, isAscending: true) }
+    /// The attribute `name`, from the greatest value down.
+    public static func descending(_ name: String) -> IndexElement { IndexElement(name, isAscending: false) }
+  }
 
   /// The entity's name, where it is not the class's.
   public static func named(_ name: String) -> EntityOption { EntityOption(kind: .name(name)) }
@@ -136,14 +189,16 @@ public struct EntityOption: Sendable {
   public static var abstract: EntityOption { EntityOption(kind: .abstract) }
   /// No two objects agree in all of these attributes.
   public static func unique(_ names: String...) -> EntityOption { EntityOption(kind: .unique(names)) }
-  /// An index over these attributes, in this order.
+  /// An index over these attributes, in this order: `.index("author", .descending("published"))`.
   ///
   /// - Parameters:
+  ///   - elements: The attributes. Where one says no direction it has that of the index.
   ///   - name: The index's name; by default made of the attributes'.
   ///   - isAscending: The direction in which the index sorts.
-  public static func index(_ names: String..., name: String? = nil, isAscending: Bool = true) -> EntityOption
+  public static func index(_ elements: IndexElement..., name: String? = nil, isAscending: Bool = true)
+    -> EntityOption
   {
-    EntityOption(kind: .index(names, name: name, isAscending: isAscending))
+    EntityOption(kind: .index(elements, IndexDeclaration(name: name, isAscending: isAscending)))
   }
   /// The name that the entity had in earlier versions of the model.
   public static func renamed(from name: String) -> EntityOption { EntityOption(kind: .renamed(name)) }
@@ -152,5 +207,9 @@ public struct EntityOption: Sendable {
   /// The configurations that the entity belongs to, besides the default one.
   public static func configurations(_ names: String...) -> EntityOption {
     EntityOption(kind: .configurations(names))
+  }
+  /// Entries of the entity's ``EntityDescription/userInfo``. Said several times, the entries come together; of one key the last counts.
+  public static func userInfo(_ entries: [String: any Sendable]) -> EntityOption {
+    EntityOption(kind: .userInfo(entries))
   }
 }

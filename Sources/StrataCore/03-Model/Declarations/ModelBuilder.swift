@@ -94,13 +94,10 @@ struct ModelBuilder {
       case .name, .configurations: break
       case .abstract: entity.isAbstract = true
       case .unique(let names): constraints.append(names)
-      case .index(let names, let name, let isAscending):
-        indexes.append(
-          FetchIndexDescription(
-            name: name ?? "by" + names.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(),
-            elements: names.map { FetchIndexElementDescription(propertyName: $0, isAscending: isAscending) }))
+      case .index(let elements, let index): indexes.append(index.description(elements))
       case .renamed(let name): entity.renamingIdentifier = name
       case .hashModifier(let text): entity.versionHashModifier = text
+      case .userInfo(let entries): entity.userInfo = adding(entries, to: entity.userInfo)
       }
     }
     entity.uniquenessConstraints = constraints
@@ -254,11 +251,7 @@ extension PropertyDeclaration {
     for option in options {
       switch option.kind {
       case .unique: constraints.append([name])
-      case .indexed(let isAscending):
-        indexes.append(
-          FetchIndexDescription(
-            name: "by" + name.prefix(1).uppercased() + name.dropFirst(),
-            elements: [FetchIndexElementDescription(propertyName: name, isAscending: isAscending)]))
+      case .indexed(let index): indexes.append(index.description([EntityOption.IndexElement(name)]))
       case .optional: attribute.isOptional = true
       case .required: attribute.isOptional = false
       case .renamed(let old): attribute.renamingIdentifier = old
@@ -267,6 +260,7 @@ extension PropertyDeclaration {
       case .externalStorage: attribute.allowsExternalBinaryDataStorage = true
       case .preservedInHistory: attribute.preservesValueInHistoryOnDeletion = true
       case .transformer(let transformer): attribute.valueTransformerName = transformer
+      case .userInfo(let entries): attribute.userInfo = adding(entries, to: attribute.userInfo)
       }
     }
   }
@@ -287,8 +281,17 @@ extension PropertyDeclaration {
       case .rule(let rule): relationship.validationRules.append(rule)
       case .transient: relationship.isTransient = true
       case .symmetric: break
+      case .userInfo(let entries): relationship.userInfo = adding(entries, to: relationship.userInfo)
       }
     }
     return relationship
   }
+}
+
+/// User info with further entries, which come in the place of those with their keys.
+private func adding(_ entries: [String: any Sendable], to userInfo: [AnyHashable: Any]?) -> [AnyHashable: Any]
+{
+  var result = userInfo ?? [:]
+  for (key, value) in entries { result[key] = value }
+  return result
 }

@@ -11,15 +11,44 @@ public struct Attribute: Sendable, Hashable {
     self.key = key
   }
 
+  /// Whether case and marks count when texts are compared: `[.caseInsensitive, .diacriticInsensitive]` finds “Émile” for “emile”, as `[cd]` does in
+  /// format strings.
+  public typealias TextOptions = FetchComparison.StringOptions
+
   /// True when the attribute's string starts with `prefix`.
-  public func beginsWith(_ prefix: String) -> FetchPredicate { compare(.beginsWith, prefix) }
-  /// True when the attribute's string contains `part`. Every string contains the empty one.
-  public func contains(_ part: String) -> FetchPredicate { compare(.contains, part) }
+  public func beginsWith(_ prefix: String, options: TextOptions = []) -> FetchPredicate {
+    compare(.beginsWith, prefix, options)
+  }
+  /// True when the attribute's string contains `part`: `Attribute("title").contains("emma", options: .caseInsensitive)`. Every string contains the
+  /// empty one.
+  public func contains(_ part: String, options: TextOptions = []) -> FetchPredicate {
+    compare(.contains, part, options)
+  }
   /// True when the attribute's string ends with `suffix`.
-  public func endsWith(_ suffix: String) -> FetchPredicate { compare(.endsWith, suffix) }
+  public func endsWith(_ suffix: String, options: TextOptions = []) -> FetchPredicate {
+    compare(.endsWith, suffix, options)
+  }
+  /// True when the attribute's whole string fits a pattern, in which `*` stands for any characters, also none, and `?` for one.
+  public func like(_ pattern: String, options: TextOptions = []) -> FetchPredicate {
+    compare(.like, pattern, options)
+  }
+  /// True when the attribute's whole string matches a regular expression. One that cannot be read fails the request with ``TextMatchError``.
+  public func matches(_ expression: String, options: TextOptions = []) -> FetchPredicate {
+    compare(.matches, expression, options)
+  }
+  /// True when the attribute's string equals `text`: `==` for texts that are the same but for case or marks.
+  public func equals(_ text: String, options: TextOptions) -> FetchPredicate {
+    compare(.equal, text, options)
+  }
   /// True when the attribute equals one of `values`.
   public func isIn(_ values: some Sequence<some PredicateOperand>) -> FetchPredicate {
     .in(key: key, values.map(\.attributeValue))
+  }
+  /// True when the attribute's string equals one of `texts`, but for case or marks.
+  public func isIn(_ texts: some Sequence<String>, options: TextOptions) -> FetchPredicate {
+    .compare(
+      FetchComparison(
+        .key(key), .in, .list(texts.map { .constant(.string($0)) }), options: options))
   }
   /// True when `low <= attribute <= high`.
   public func isBetween(_ low: some PredicateOperand, _ high: some PredicateOperand) -> FetchPredicate {
@@ -49,6 +78,12 @@ public struct Attribute: Sendable, Hashable {
   }
   public static func >= (left: Attribute, right: some PredicateOperand) -> FetchPredicate {
     left.compare(.greaterOrEqual, right)
+  }
+
+  private func compare(_ operation: ComparisonOperator, _ text: String, _ options: TextOptions)
+    -> FetchPredicate
+  {
+    .compare(FetchComparison(.key(key), operation, .constant(.string(text)), options: options))
   }
 
   private func compare(_ operation: ComparisonOperator, _ value: some PredicateOperand) -> FetchPredicate {

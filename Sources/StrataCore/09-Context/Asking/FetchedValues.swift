@@ -32,32 +32,26 @@ extension ManagedObjectContext {
     _ condition: FetchPredicate?, _ order: [FetchSort], _ limit: Int?, _ offset: Int, _ distinct: Bool,
     _ first: KeyPath<T, First> & Sendable, _ others: repeat (KeyPath<T, each Value> & Sendable)
   ) throws -> [(First, repeat each Value)] {
-    let type = T.self
-    var request = FetchRequest<FetchedDictionary>(
-      entityName: try entityName(of: type), predicate: condition, sortDescriptors: order,
-      fetchOffset: offset)
-    request.fetchLimit = limit ?? 0
-    let plan = ValuePlan(entity: try FetchPredicate.entity(of: type, in: schema), schema: schema)
-    let column = try plan.column(first as KeyPath<T, First>)
-    let columns = (repeat try plan.column((each others) as KeyPath<T, each Value>))
-    let identifierColumn = distinct || !plan.hasForms ? nil : plan.identifierColumn()
-    request.propertiesToFetch = plan.columns
-    if limit == 0 {
-      request.fetchLimit = 1
-      _ = try fetch(request)
-      return []
+    let asked = try ValueRequest(T.self, in: self, condition, order, limit, offset, distinct)
+    let column = try asked.plan.column(first as KeyPath<T, First>)
+    let columns = (repeat try asked.plan.column((each others) as KeyPath<T, each Value>))
+    return try asked.rows { replay in (column.value(replay), repeat (each columns).value(replay)) }
+  }
+
+  /// The same, each tuple as the arguments of a function.
+  func values<T: ManagedObject, First, each Value, Row>(
+    _ condition: FetchPredicate?, _ order: [FetchSort], _ limit: Int?, _ offset: Int, _ distinct: Bool,
+    _ first: KeyPath<T, First> & Sendable, _ others: repeat (KeyPath<T, each Value> & Sendable),
+    as make: (First, repeat each Value) throws -> Row
+  ) throws -> [Row] {
+    let asked = try ValueRequest(T.self, in: self, condition, order, limit, offset, distinct)
+    let column = try asked.plan.column(first as KeyPath<T, First>)
+    let columns = (repeat try asked.plan.column((each others) as KeyPath<T, each Value>))
+    // The function is the program's, and runs when the rows have been read.
+    let rows = try asked.rows { replay in
+      (first: column.value(replay), others: (repeat (each columns).value(replay)))
     }
-    let rows = distinct ? try plan.distinctRows(request) { try fetch($0) } : try fetch(request)
-    let replay = ProbeRecording(schema, .row)
-    replay.identifierColumn = identifierColumn
-    replay.report = { self.tell($0) }
-    defer { replay.report = nil }
-    return ProbeRecording.$current.withValue(replay) {
-      rows.map { row in
-        replay.row = row.values
-        return (column.value(replay), repeat (each columns).value(replay))
-      }
-    }
+    return try rows.map { row in try make(row.first, repeat each row.others) }
   }
 
   /// The same with a `#Predicate`.
@@ -117,6 +111,55 @@ extension ManagedObjectContext {
     try values(
       condition.map { FetchPredicate($0) }, [FetchSort(order)], limit, offset, distinct, first,
       repeat each others)
+  }
+}
+
+/// A fetch of chosen values: what the tuples need of each row, and the rows.
+private struct ValueRequest {
+  let plan: ValuePlan
+  private let context: ManagedObjectContext
+  private let request: FetchRequest<FetchedDictionary>
+  private let limit: Int?
+  private let distinct: Bool
+
+  init<T: ManagedObject>(
+    _ type: T.Type, in context: ManagedObjectContext, _ condition: FetchPredicate?, _ order: [FetchSort],
+    _ limit: Int?, _ offset: Int, _ distinct: Bool
+  ) throws {
+    var request = FetchRequest<FetchedDictionary>(
+      entityName: try context.entityName(of: type), predicate: condition, sortDescriptors: order,
+      fetchOffset: offset)
+    request.fetchLimit = limit ?? 0
+    self.request = request
+    plan = ValuePlan(
+      entity: try FetchPredicate.entity(of: type, in: context.schema), schema: context.schema)
+    self.context = context
+    self.limit = limit
+    self.distinct = distinct
+  }
+
+  /// What `make` says of each row, while the row answers for the probes of the plan's columns.
+  func rows<Row>(_ make: (ProbeRecording) -> Row) throws -> [Row] {
+    var request = request
+    let identifierColumn = distinct || !plan.hasForms ? nil : plan.identifierColumn()
+    request.propertiesToFetch = plan.columns
+    if limit == 0 {
+      request.fetchLimit = 1
+      _ = try context.fetch(request)
+      return []
+    }
+    let rows =
+      distinct ? try plan.distinctRows(request) { try context.fetch($0) } : try context.fetch(request)
+    let replay = ProbeRecording(context.schema, .row)
+    replay.identifierColumn = identifierColumn
+    replay.report = { context.tell($0) }
+    defer { replay.report = nil }
+    return ProbeRecording.$current.withValue(replay) {
+      rows.map { row in
+        replay.row = row.values
+        return make(replay)
+      }
+    }
   }
 }
 
