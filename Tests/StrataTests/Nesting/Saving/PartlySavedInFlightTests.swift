@@ -1,0 +1,119 @@
+import Foundation
+import Strata
+import Testing
+import TortureKit
+
+/// Two stores, one of which takes its part of a save while the other refuses.
+struct PartlySavedInFlightTests {
+  let folder: ScratchFolder
+  let coordinator: PersistentStoreCoordinator
+  let writer: ManagedObjectContext
+  let main: ManagedObjectContext
+  let ids: [ManagedObjectID]
+  let gate = StoreGate()
+
+  init() async throws {
+    let folder = try ScratchFolder()
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: LawModel.make(isIndexed: false))
+    let stores = try ["first", "second"].map {
+      try coordinator.addPersistentStore(PersistentStoreDescription(url: folder.url($0 + ".strata")))
+    }
+    let writer = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    ids = try await writer.perform {
+      let groups = try stores.map { store in
+        // The model has the entity.
+        let group = ManagedObject(
+          entity: coordinator.managedObjectModel.entitiesByName["Group"]!, insertInto: writer)
+        try writer.assign(group, to: store)
+        group.setValue("a", forKey: "name")
+        return group
+      }
+      try writer.save()
+      return groups.map(\.objectID)
+    }
+    main = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    (self.folder, self.coordinator, self.writer) = (folder, coordinator, writer)
+  }
+
+  private func setRank(_ rank: Int, of place: Int, in context: ManagedObjectContext) async {
+    let id = ids[place]
+    await context.perform { context.object(with: id).setValue(rank, forKey: "rank") }
+  }
+
+  /// The record of the second store is changed by another context.
+  private func makeConflict() async throws {
+    await setRank(1, of: 1, in: main)
+    let (writer, id) = (writer, ids[1])
+    try await writer.perform {
+      writer.object(with: id).setValue("again", forKey: "name")
+      try writer.save()
+    }
+  }
+
+  private func ranks() async throws -> [String?] {
+    let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    let ids = ids
+    return try await context.perform {
+      try ids.map { try context.existingObject(with: $0).value(forKey: "rank").map { "\($0)" } }
+    }
+  }
+
+  @Test("did-save tells of what all attempts have written", arguments: [false, true])
+  func allOfItIsTold(isAsynchronous: Bool) async throws {
+    let main = main
+    main.mergePolicy = .mergeByPropertyObjectTrump
+    await setRank(1, of: 0, in: main)
+    try await makeConflict()
+    let told = Log<Set<ManagedObjectID>>()
+    let token = NotificationCenter.default.addObserver(
+      forName: ManagedObjectContext.didSaveObjectIDsNotification, object: main, queue: nil
+    ) {
+      told.add(
+        $0.userInfo?[ManagedObjectContext.NotificationKey.updatedObjectIDs.rawValue] as? Set<ManagedObjectID>
+          ?? [])
+    }
+    defer { NotificationCenter.default.removeObserver(token) }
+    if isAsynchronous {
+      try await main.saveAsynchronously()
+    } else {
+      try await main.perform { try main.save() }
+    }
+    #expect(told.list == [Set(ids)])
+    #expect(try await ranks() == ["1", "1"])
+  }
+
+  @Test(
+    "what a child saved above the part that was written stays, when the other part fails",
+    arguments: [false, true])
+  func aLaterSaveStays(isOwn: Bool) async throws {
+    let (main, ids) = (main, ids)
+    let child = ManagedObjectContext(.privateQueue, parent: main)
+    if isOwn {
+      await setRank(1, of: 0, in: main)
+    } else {
+      try await child.perform {
+        child.object(with: ids[0]).setValue(1, forKey: "rank")
+        try child.save()
+      }
+    }
+    let held = await main.perform { Smuggled(main.object(with: ids[0])) }
+    try await makeConflict()
+    async let saving: Void = main.saveAsynchronously()
+    // In flight or before: both end in the same.
+    try await child.perform {
+      child.object(with: ids[0]).setValue(2, forKey: "rank")
+      try child.save()
+    }
+    do {
+      try await saving
+      Issue.record("the second store took it")
+    } catch { #expect(error is CoreDataError) }
+    try await main.perform {
+      #expect(held.value.value(forKey: "rank").map { "\($0)" } == "2")
+      main.refresh(main.object(with: ids[1]), mergeChanges: true)
+      try main.save()
+      #expect(!main.hasChanges)
+    }
+    #expect(try await ranks() == ["2", "1"])
+  }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import Strata
+import Testing
+import TortureKit
+
+/// Relationships of records that a save without stopping has under way (contexts 15).
+@Suite(.serialized)
+struct RelatedInFlightTests {
+  let gate = StoreGate()
+  let store: TemporaryStore
+  let context: ManagedObjectContext
+  let child: ManagedObjectContext
+
+  init() throws {
+    store = try TemporaryStore(behind: gate, TeamModel.make())
+    let writer = store.context()
+    let bob = writer.make(Employee.self, "bob")
+    for name in ["sales", "ops", "hr"] { writer.make(Department.self, name) }
+    bob.department = try writer.find(Department.self, "sales")
+    writer.make(Project.self, "apollo")
+    try writer.save()
+    context = store.context(.privateQueue)
+    child = ManagedObjectContext(.privateQueue, parent: context)
+  }
+
+  /// By department, whom a context has in it.
+  private static func members(_ context: ManagedObjectContext) throws -> [String: [String]] {
+    try context.performAndWait {
+      var result: [String: [String]] = [:]
+      for department in try context.fetch(FetchRequest<Department>(entityName: "Department")) {
+        result[department.name ?? ""] = department.employees.names
+      }
+      return result
+    }
+  }
+
+  @Test("an object of which only relationships are being saved is refreshed to what it is")
+  func aRefreshWithoutADraft() async throws {
+    let sales = try context.performAndWait {
+      let sales = try context.find(Department.self, "sales")
+      context.make(Employee.self, "new").department = sales
+      return Smuggled(sales)
+    }
+    gate.close()
+    async let saving: Void = context.saveAsynchronously()
+    await gate.isReached()
+    context.performAndWait {
+      context.refresh(sales.value, mergeChanges: false)
+      #expect(sales.value.name == "sales" && sales.value.employees.names == ["bob", "new"])
+    }
+    gate.open()
+    try await saving
+    try context.performAndWait {
+      #expect(sales.value.name == "sales" && sales.value.employees.names == ["bob", "new"])
+      sales.value.name = "sold"
+      try context.save()
+    }
+    #expect(try store.fresh { try $0.find(Department.self, "sold").employees.names } == ["bob", "new"])
+  }
+
+  @Test(
+    "a reference that is edited again above the save has one owner for children, and afterwards",
+    arguments: [false, true], [false, true])
+  func aReferenceIsEditedAgain(isRefused: Bool, isBack: Bool) async throws {
+    if isRefused {
+      try context.performAndWait { try context.find(Project.self, "apollo").name = "mine" }
+      let writer = store.context()
+      try writer.find(Project.self, "apollo").name = "theirs"
+      try writer.save()
+    }
+    try context.performAndWait {
+      try context.find(Employee.self, "bob").department = try context.find(Department.self, "ops")
+    }
+    gate.close()
+    async let saving: Void = context.saveAsynchronously()
+    await gate.isReached()
+    try context.performAndWait {
+      try context.find(Employee.self, "bob").department = try context.find(
+        Department.self, isBack ? "sales" : "hr")
+    }
+    let expected = ["sales": isBack ? ["bob"] : [], "ops": [], "hr": isBack ? [] : ["bob"]]
+    #expect(try Self.members(context) == expected)
+    #expect(try Self.members(child) == expected)
+    gate.open()
+    do {
+      try await saving
+      #expect(!isRefused)
+    } catch { #expect(isRefused && error is CoreDataError) }
+    #expect(try Self.members(context) == expected)
+    #expect(try Self.members(child) == expected)
+    let late = ManagedObjectContext(.privateQueue, parent: context)
+    #expect(try Self.members(late) == expected)
+    try context.performAndWait {
+      if isRefused { context.refresh(try context.find(Project.self, "mine"), mergeChanges: true) }
+      try context.save()
+    }
+    #expect(try Self.members(store.context()) == expected)
+  }
+
+  @Test(
+    "what a child related is related once, when the save that has it fails and when it does not",
+    arguments: [false, true], [false, true])
+  func aChildsRelations(isRefused: Bool, isEdited: Bool) async throws {
+    if isRefused {
+      try context.performAndWait { try context.find(Project.self, "apollo").name = "mine" }
+      let writer = store.context()
+      try writer.find(Project.self, "apollo").name = "theirs"
+      try writer.save()
+    }
+    try child.performAndWait {
+      let bob = try child.find(Employee.self, "bob")
+      bob.department = try child.find(Department.self, "ops")
+      bob.friends.insert(child.make(Employee.self, "new"))
+      child.make(Employee.self, "third").department = try child.find(Department.self, "ops")
+      try child.save()
+    }
+    let objects = try context.performAndWait {
+      Smuggled(try ["bob", "new", "third"].map { try context.find(Employee.self, $0) })
+    }
+    gate.close()
+    async let saving: Void = context.saveAsynchronously()
+    await gate.isReached()
+    try context.performAndWait {
+      guard isEdited else { return }
+      objects.value[0].level = 7
+      objects.value[2].department = try context.find(Department.self, "hr")
+      objects.value[1].friends.insert(objects.value[2])
+    }
+    let expected = [
+      "sales": [], "ops": isEdited ? ["bob"] : ["bob", "third"], "hr": isEdited ? ["third"] : [],
+    ]
+    let friends = isEdited ? ["bob", "third"] : ["bob"]
+    func expectAll(_ context: ManagedObjectContext, _ comment: Comment) throws {
+      #expect(try Self.members(context) == expected, comment)
+      try context.performAndWait {
+        let (new, bob) = (try context.find(Employee.self, "new"), try context.find(Employee.self, "bob"))
+        #expect(new.friends.names == friends, comment)
+        #expect(bob.friends.names == ["new"] && bob.level == (isEdited ? 7 : 0), comment)
+      }
+    }
+    try expectAll(context, "in flight")
+    try expectAll(child, "in flight, for children")
+    gate.open()
+    do {
+      try await saving
+      #expect(!isRefused)
+    } catch { #expect(isRefused && error is CoreDataError) }
+    try expectAll(context, "afterwards")
+    try expectAll(child, "afterwards, for children")
+    try context.performAndWait {
+      if isRefused { context.refresh(try context.find(Project.self, "mine"), mergeChanges: true) }
+      try context.save()
+      #expect(!context.hasChanges)
+    }
+    try expectAll(store.context(), "saved")
+  }
+}
