@@ -49,6 +49,8 @@ let swiftSyntax: [Target.Dependency] = [
       name: "CoreDataCombineTests", dependencies: ["CoreDataCombine"],
       resources: [.copy("Library.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "RandomStacks", "ReadInterposer"]),
+    // Every declaration that programs use, as a program sees the module: it imports CoreData and nothing else.
+    .testTarget(name: "CoreDataSurfaceTests", dependencies: ["CoreData"]),
     // Stores of a program's own, as they are written for Core Data.
     .testTarget(name: "ProgramStoreTests", dependencies: ["CoreData", "StoreConformance"]),
     .executableTarget(

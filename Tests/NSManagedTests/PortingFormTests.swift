@@ -65,6 +65,8 @@ struct PortingFormTests {
       func execute(_ store: NSPersistentStoreRequest) { run(store as! NSFetchRequest<NSManagedObject>) }
       let e = request as? NSFetchRequest<NSFetchRequestResult>
       let f = model.fetchRequestTemplate(forName: "x") as! NSFetchRequest<Book>
+      if let g = request as? NSFetchRequest<NSFetchRequestResult>, let h = store as? NSFetchRequest<NSFetchRequestResult> {}
+      let i = request as? NSFetchRequest<Thing>
       """)
     #expect(
       ported.text == """
@@ -74,10 +76,12 @@ struct PortingFormTests {
         let c = NSBatchDeleteRequest(fetchRequest: NSFetchRequest<NSFetchRequestResult>(request))
         let d = NSFetchRequest<NSFetchRequestResult>(NSFetchRequest<Book>(entityName: "Book"))
         func execute(_ store: NSPersistentStoreRequest) { run(store as! NSFetchRequest<NSManagedObject>) }
-        let e = request as? NSFetchRequest<NSFetchRequestResult>
+        let e = Optional(NSFetchRequest<NSFetchRequestResult>(request))
         let f = model.fetchRequestTemplate(forName: "x") as! NSFetchRequest<Book>
+        if let g = Optional(NSFetchRequest<NSFetchRequestResult>(request)), let h = store as? NSFetchRequest<NSFetchRequestResult> {}
+        let i = request as? NSFetchRequest<Thing>
         """)
-    #expect(ported.remarks.map(\.line) == [6, 7, 8])
+    #expect(ported.remarks.map(\.line) == [6, 8, 9, 10])
   }
 
   @Test("A name that the file declares as something else, too, is not taken for a request")

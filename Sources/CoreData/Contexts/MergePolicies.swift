@@ -3,7 +3,7 @@ import StrataCore
 /// Decides what happens to objects whose rows changed underneath, and to duplicates.
 public typealias NSMergePolicy = MergePolicy
 /// How a merge policy settles conflicts.
-public typealias NSMergePolicyType = MergePolicyType
+public typealias NSMergePolicyType = ManagedMergePolicyType
 /// An object whose row is not what the context last read.
 public typealias NSMergeConflict = MergeConflict
 /// Objects that would share the values of a uniqueness constraint.
@@ -20,14 +20,13 @@ public let NSOverwriteMergePolicy = NSMergePolicy.overwrite
 /// The object's changes are dropped.
 public let NSRollbackMergePolicy = NSMergePolicy.rollback
 
-extension NSMergePolicyType {
-  public static var errorMergePolicyType: NSMergePolicyType { .error }
-  public static var mergeByPropertyStoreTrumpMergePolicyType: NSMergePolicyType { .mergeByPropertyStoreTrump }
-  public static var mergeByPropertyObjectTrumpMergePolicyType: NSMergePolicyType {
-    .mergeByPropertyObjectTrump
-  }
-  public static var overwriteMergePolicyType: NSMergePolicyType { .overwrite }
-  public static var rollbackMergePolicyType: NSMergePolicyType { .rollback }
+extension NSMergePolicyType: SpelledEnumeration {
+  typealias Core = StrataCore.MergePolicyType
+}
+
+extension NSMergePolicy {
+  /// How conflicts are settled.
+  public var mergeType: NSMergePolicyType { NSMergePolicyType(self.StrataCore::mergeType) }
 }
 
 extension NSManagedObjectContext {

@@ -95,3 +95,31 @@ extension NSFetchIndexElementDescription: NSCopying {
       propertyName: propertyName, collationType: collationType, isAscending: isAscending)
   }
 }
+
+extension NSEntityDescription: NSCopying {
+  /// A changeable copy that belongs to no model: the properties that this entity declares itself, indexes, constraints and everything else. It inherits from
+  /// nothing and nothing inherits from it. A relationship leads to the same entity, or to the copy where it led to this one.
+  public func copy(with zone: NSZone? = nil) -> Any {
+    let copy = NSEntityDescription()
+    copy.name = name
+    copy.isAbstract = isAbstract
+    copy.properties = ownProperties.compactMap { $0.copy() as? NSPropertyDescription }
+    for case let relationship as NSRelationshipDescription in copy.properties
+    where relationship.destinationEntity === self {
+      relationship.destinationEntity = copy
+      guard let inverse = relationship.inverseRelationship, inverse.entity === self else { continue }
+      relationship.inverseRelationship = copy.relationshipsByName[inverse.name]
+    }
+    copy.indexes = indexes.compactMap { $0.copy() as? NSFetchIndexDescription }
+    copy.uniquenessConstraints = uniquenessConstraints
+    copy.userInfo = userInfo
+    copy.versionHashModifier = versionHashModifier
+    if renamingIdentifier != name { copy.renamingIdentifier = renamingIdentifier }
+    // Setting either forgets the other: the class is found again by a name.
+    if managedObjectClassName != "NSManagedObject" { copy.managedObjectClassName = managedObjectClassName }
+    if let managedObjectClass, copy.managedObjectClass != managedObjectClass {
+      copy.managedObjectClass = managedObjectClass
+    }
+    return copy
+  }
+}

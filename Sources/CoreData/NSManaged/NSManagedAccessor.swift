@@ -100,54 +100,32 @@ extension NSManagedAccessor {
   /// Sets the number.
   @inlinable @inline(__always)
   public borrowing func set(_ value: Int16, of object: NSManagedObject) {
-    let place = property.place(in: object)
-    if place.holds(.integer16) {
-      object.write(value, slot: place.slot)
-    } else {
-      store(value, in: object, place)
-    }
+    if !property.putReady(value, in: object) { put(value, in: object) }
   }
   /// Sets the number.
   @inlinable @inline(__always)
   public borrowing func set(_ value: Int32, of object: NSManagedObject) {
-    let place = property.place(in: object)
-    if place.holds(.integer32) {
-      object.write(value, slot: place.slot)
-    } else {
-      store(value, in: object, place)
-    }
+    if !property.putReady(value, in: object) { put(value, in: object) }
   }
   /// Sets the number.
   @inlinable @inline(__always)
   public borrowing func set(_ value: Int64, of object: NSManagedObject) {
-    let place = property.place(in: object)
-    if place.holds(.integer64) {
-      object.write(value, slot: place.slot)
-    } else {
-      store(value, in: object, place)
-    }
+    if !property.putReady(value, in: object) { put(value, in: object) }
   }
   /// Sets the number.
   @inlinable @inline(__always)
   public borrowing func set(_ value: Int, of object: NSManagedObject) {
-    let place = property.place(in: object)
-    if place.holds(.integer64) {
-      object.write(Int64(value), slot: place.slot)
-    } else {
-      store(value, in: object, place)
-    }
+    if !property.putReady(Int64(value), in: object) { put(value, in: object) }
   }
   /// Sets the number; a date from the seconds since 2001.
   @inlinable @inline(__always)
   public borrowing func set(_ value: Double, of object: NSManagedObject) {
-    let place = property.place(in: object)
-    if place.holds(.double) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
+    if !property.putReady(value, in: object) { put(value, in: object) }
   }
   /// Sets the number.
   @inlinable @inline(__always)
   public borrowing func set(_ value: Float, of object: NSManagedObject) {
-    let place = property.place(in: object)
-    if place.holds(.float) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
+    if !property.putReady(value, in: object) { put(value, in: object) }
   }
   /// Sets the number.
   public borrowing func set(_ value: CGFloat, of object: NSManagedObject) {
@@ -156,12 +134,7 @@ extension NSManagedAccessor {
   /// Sets the truth value.
   @inlinable @inline(__always)
   public borrowing func set(_ value: Bool, of object: NSManagedObject) {
-    let place = property.place(in: object)
-    if place.holds(.boolean) {
-      object.write(value, slot: place.slot)
-    } else {
-      store(value, in: object, place)
-    }
+    if !property.putReady(value, in: object) { put(value, in: object) }
   }
 }
 
@@ -233,24 +206,24 @@ extension NSManagedAccessor {
   /// Sets the string.
   @inlinable @inline(__always)
   public borrowing func set(_ value: String, of object: NSManagedObject) {
-    set(value as String?, of: object)
+    if !property.putReady(value, in: object) { put(value as String?, in: object) }
   }
   /// Sets the date.
   @inlinable @inline(__always)
   public borrowing func set(_ value: Date, of object: NSManagedObject) {
-    set(value as Date?, of: object)
+    if !property.putReady(value, in: object) { put(value as Date?, in: object) }
   }
   /// Sets the string, or makes it nil.
   @inlinable @inline(__always)
   public borrowing func set(_ value: String?, of object: NSManagedObject) {
-    let place = property.place(in: object)
-    if place.holds(.string) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
+    if let value, property.putReady(value, in: object) { return }
+    put(value, in: object)
   }
   /// Sets the date, or makes it nil.
   @inlinable @inline(__always)
   public borrowing func set(_ value: Date?, of object: NSManagedObject) {
-    let place = property.place(in: object)
-    if place.holds(.date) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
+    if let value, property.putReady(value, in: object) { return }
+    put(value, in: object)
   }
 }
 

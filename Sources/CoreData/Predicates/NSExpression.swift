@@ -7,7 +7,10 @@ import StrataCore
 ///
 /// Foundation on Linux has an unavailable class of the same name. In a file that imports both modules a type is written
 /// `CoreData.NSExpression`, or the target declares `typealias NSExpression = CoreData.NSExpression` once.
-open class NSExpression: NSObject, NSCopying {
+///
+/// Archives hold an expression as its format string, so those are archived that a store could evaluate. Archiving a block, a set expression, a fetch or a
+/// constant of another type traps.
+open class NSExpression: NSObject, NSSecureCoding, NSCopying {
   /// What an expression is.
   public enum ExpressionType: UInt, Sendable {
     case constantValue = 0
@@ -158,8 +161,30 @@ open class NSExpression: NSObject, NSCopying {
     return value
   }
 
-  /// Does nothing: expressions are not read from archives here, so none has to be allowed.
+  /// Does nothing: what is read from an archive can do what a format string can, and calls no methods.
   open func allowEvaluation() {}
+
+  public static var supportsSecureCoding: Bool { true }
+
+  /// Nil when what was archived is no expression.
+  public required init?(coder: NSCoder) {
+    guard let text = coder.decodeObject(of: NSString.self, forKey: Self.codingKey) as String?,
+      let tree = try? FetchExpression(format: text)
+    else { return nil }
+    kind = OpaqueArguments().kind(of: tree)
+  }
+
+  /// Traps for an expression that has no format string, or one that is not read back as the same.
+  open func encode(with coder: NSCoder) {
+    let text = PredicateText.text(self)
+    guard let tree = try? FetchLowering().expression(self), (try? FetchExpression(format: text)) == tree
+    else {
+      stop("This expression cannot be archived, since nothing could read it again: \(text).")
+    }
+    coder.encode(text as NSString, forKey: Self.codingKey)
+  }
+
+  private static var codingKey: String { "format" }
 
   open func copy(with zone: NSZone? = nil) -> Any { self }
   open override func copy() -> Any { self }

@@ -61,14 +61,18 @@ extension SourcePorter {
       }
       return replace(sign.range, with: "", line: token.line, "as! \(type) → as \(type)")
     }
-    guard sign.is("!"), let first = operand(before: position), isMade || isRequest(first..<position) else {
+    guard sign.is("!") || isOfAny, let first = operand(before: position),
+      isMade || isRequest(first..<position)
+    else {
       return remark(
         "a Swift class keeps its type argument, so this cast fails for a request with another one: make a copy, \(type)(request)"
       )
     }
     let start = at(first).range.lowerBound
-    replace(start..<start, with: "\(type)(", line: token.line, "as! \(type) → \(type)(…)")
-    replace(at(position - 1).range.upperBound..<at(end).range.upperBound, with: ")", line: token.line, "")
+    // Whoever asks with `as?` goes on with an optional.
+    let (opening, closing) = sign.is("?") ? ("Optional(\(type)(", "))") : ("\(type)(", ")")
+    replace(start..<start, with: opening, line: token.line, "as\(sign.text) \(type) → \(opening)…\(closing)")
+    replace(at(position - 1).range.upperBound..<at(end).range.upperBound, with: closing, line: token.line, "")
     position = end
   }
 

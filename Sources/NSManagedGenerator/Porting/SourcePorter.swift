@@ -8,6 +8,7 @@
 /// | `addObserver(self, selector: #selector(saved(_:)), name: n, object: o)` | `addObserver(self, name: n, object: o) { $0.saved($1) }` |
 /// | `Book.fetchRequest() as! NSFetchRequest<NSFetchRequestResult>` | the same with `as` |
 /// | `request as! NSFetchRequest<Book>`, of what certainly is a request | `NSFetchRequest<Book>(request)` |
+/// | `request as? NSFetchRequest<NSFetchRequestResult>`, of the same | `Optional(NSFetchRequest<NSFetchRequestResult>(request))` |
 /// | `FileProtectionType.complete as NSObject` | `FileProtectionType.complete.rawValue as NSString` |
 /// | a managed object class's `init(…)` that calls `super.init(…)` | `convenience init(…)` that calls `self.init` |
 /// | `import UIKit`, and other modules of Apple's | the same in `#if canImport(UIKit)` |

@@ -103,6 +103,47 @@ struct EnumerationTests {
     }
   }
 
+  private func name(_ type: NSMergePolicyType) -> String {
+    switch type {
+    case .errorMergePolicyType: "error"
+    case .mergeByPropertyStoreTrumpMergePolicyType: "mergeByPropertyStoreTrump"
+    case .mergeByPropertyObjectTrumpMergePolicyType: "mergeByPropertyObjectTrump"
+    case .overwriteMergePolicyType: "overwrite"
+    case .rollbackMergePolicyType: "rollback"
+    }
+  }
+
+  /// A policy as programs write them, with an initialiser of its own.
+  private final class NotedPolicy: NSMergePolicy, @unchecked Sendable {
+    let note: String
+
+    init(_ note: String) {
+      self.note = note
+      super.init(merge: .overwriteMergePolicyType)
+    }
+
+    override init(merge type: NSMergePolicyType) {
+      note = "none"
+      super.init(merge: type)
+    }
+  }
+
+  @Test("Merge policies are made of every type and say it")
+  func mergePolicies() throws {
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    for type in NSMergePolicyType.allCases {
+      context.mergePolicy = NSMergePolicy(merge: type)
+      let policy = try #require(context.mergePolicy as? NSMergePolicy)
+      // Outside of the macro, which loses the name of the module.
+      let core = "\(policy.StrataCore::mergeType)"
+      #expect(policy.mergeType == type && core == name(type))
+      let number = policy.StrataCore::mergeType.rawValue
+      #expect(number == type.rawValue && NotedPolicy(merge: type).mergeType == type)
+    }
+    #expect(NotedPolicy("a").mergeType == .overwriteMergePolicyType && NotedPolicy("a").note == "a")
+    #expect(NSMergePolicy.rollback.mergeType == .rollbackMergePolicyType)
+  }
+
   @Test("Every case goes to StrataCore and comes back, under the same number")
   func bothWays() throws {
     let model = BirdStand.model()

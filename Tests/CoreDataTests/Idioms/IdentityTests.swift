@@ -121,4 +121,56 @@ struct IdentityTests {
     let token = NSQueryGenerationToken.current
     #expect(token.copy() as? NSQueryGenerationToken == token)
   }
+
+  @Test("A copy of an entity has its own properties, indexes and constraints, and belongs to no model")
+  func entities() throws {
+    let model = BirdStand.model()
+    let bird = try #require(model.entitiesByName["Bird"])
+    let mate = NSRelationshipDescription()
+    mate.name = "mate"
+    mate.destinationEntity = bird
+    mate.maxCount = 1
+    mate.inverseRelationship = mate
+    bird.properties.append(mate)
+    bird.indexes = [NSFetchIndexDescription(name: "byName", attributes: ["name"])]
+    bird.uniquenessConstraints = [["name", "tally"]]
+    bird.userInfo = ["kind": "animal"]
+    bird.versionHashModifier = "2"
+    bird.renamingIdentifier = "Fowl"
+    let site = try #require(model.entitiesByName["Site"])
+    let owl = NSEntityDescription()
+    owl.name = "Owl"
+    owl.isAbstract = true
+    bird.subentities = [owl]
+    model.entities = [bird, site, owl]
+
+    let copy = try #require((bird as NSCopying).copy(with: nil) as? NSEntityDescription)
+    #expect(
+      copy != bird && copy.managedObjectModel == nil && copy.superentity == nil && copy.subentities.isEmpty)
+    #expect(copy.name == "Bird" && copy.managedObjectClass == Bird.self)
+    #expect(copy.managedObjectClassName == bird.managedObjectClassName)
+    #expect(copy.properties.map(\.name) == bird.properties.map(\.name))
+    #expect(
+      copy.properties.allSatisfy { $0.entity == copy } && bird.properties.allSatisfy { $0.entity == bird })
+    #expect(
+      copy.indexes.map(\.name) == ["byName"] && copy.indexes[0].entity == copy
+        && bird.indexes[0].entity == bird)
+    #expect(copy.uniquenessConstraints as? [[String]] == [["name", "tally"]])
+    #expect(copy.userInfo?["kind"] as? String == "animal" && copy.versionHashModifier == "2")
+    #expect(copy.renamingIdentifier == "Fowl" && copy.versionHash == bird.versionHash)
+    let own = try #require(copy.relationshipsByName["mate"])
+    #expect(own.destinationEntity == copy && own.inverseRelationship == own && own != mate)
+    let home = try #require(copy.relationshipsByName["site"])
+    #expect(home.destinationEntity == site && home.inverseRelationship == site.relationshipsByName["birds"])
+
+    let small = try #require(owl.copy() as? NSEntityDescription)
+    #expect(small.isAbstract && small.properties.isEmpty && small.managedObjectClassName == "NSManagedObject")
+    // Of a model in use, the copy can be changed.
+    let stand = try BirdStand()
+    let used = try #require(stand.coordinator.managedObjectModel.entitiesByName["Bird"])
+    let changeable = try #require(used.copy() as? NSEntityDescription)
+    changeable.name = "Other"
+    changeable.properties.removeLast()
+    #expect(used.name == "Bird" && used.properties.count == changeable.properties.count + 1)
+  }
 }

@@ -63,6 +63,7 @@ extension NSPredicate {
 func plain(_ value: Any?) -> Any? {
   guard let value else { return nil }
   if let optional = value as? any Unwrappable { return plain(optional.wrapped) }
+  if let reference = value as? NSManagedObjectIDReference { return reference.objectID }
   return value is NSNull ? nil : value
 }
 

@@ -11,7 +11,10 @@ import Synchronization
 /// Stores keep the space of what has been replaced since the oldest generation that is held, so their files grow
 /// meanwhile (rule 296): look at `age`, and release it. After the coordinator's `queryGenerationLimit` a generation ends by itself.
 /// Equal tokens name the same generation. May be used from any thread.
-public final class QueryGenerationToken: NSObject, NSCopying, Sendable {
+///
+/// Of all tokens only ``current`` can be archived. A generation is what this process keeps readable, and an archive of it is refused when it is read:
+/// decoding it gives nil, or throws where the decoder does.
+public final class QueryGenerationToken: NSObject, NSCopying, NSSecureCoding, Sendable {
   /// Stands for the newest commit at the moment of the next read.
   public static let current = QueryGenerationToken(snapshots: [:], limit: nil)
 
@@ -25,6 +28,34 @@ public final class QueryGenerationToken: NSObject, NSCopying, Sendable {
     self.limit = limit
     super.init()
   }
+
+  public static var supportsSecureCoding: Bool { true }
+
+  /// A token equal to ``current``; nil when another one was archived.
+  public init?(coder: NSCoder) {
+    guard coder.decodeObject(of: NSString.self, forKey: Self.codingKey) == Self.codedCurrent else {
+      return nil
+    }
+    snapshots = Mutex([:])
+    limit = nil
+    super.init()
+  }
+
+  /// Writes that the token is ``current``, or that it is none that can be read again.
+  public func encode(with coder: NSCoder) {
+    coder.encode(isCurrent ? Self.codedCurrent : "pinned" as NSString, forKey: Self.codingKey)
+  }
+
+  private static var codingKey: String { "generation" }
+  private static var codedCurrent: NSString { "current" as NSString }
+  private var isCurrent: Bool { limit == nil }
+
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? QueryGenerationToken else { return false }
+    return self === other || isCurrent && other.isCurrent
+  }
+
+  public override var hash: Int { isCurrent ? 0 : ObjectIdentifier(self).hashValue }
 
   /// The token itself, which does not change.
   public func copy(with zone: NSZone? = nil) -> Any { self }

@@ -318,7 +318,14 @@ extension ManagedObject {
   /// Where a setter may store its value at once: the object counts as changed in this event, and the slot is of `kind`.
   @inline(__always)
   final func openEdits(_ slot: Int, _ kind: SlotKind) -> RowDraft.Pointers? {
-    guard let edits, state.isBeingEdited, fastEntry(slot, kind) != nil else { return nil }
+    guard fastEntry(slot, kind) != nil else { return nil }
+    return openEdits()
+  }
+
+  /// The same where the slot is known to fit.
+  @inline(__always)
+  final func openEdits() -> RowDraft.Pointers? {
+    guard let edits, state.isBeingEdited else { return nil }
     checkConfinementHere()
     return edits
   }

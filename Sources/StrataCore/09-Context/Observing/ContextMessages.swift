@@ -1,6 +1,7 @@
 import Foundation
 
-// The notifications that carry IDs, as typed messages of NotificationCenter (Swift 6.2 and later). The classic notifications are
+// Notifications as typed messages of NotificationCenter (Swift 6.2 and later): those that carry IDs, and the did-save notification of contexts of the main
+// queue, whose objects may be used on the main actor. The classic notifications are
 // posted as ever. Foundation turns one into the other on Apple's systems; elsewhere it does not, so both are posted.
 
 #if compiler(>=6.2)
@@ -33,7 +34,9 @@ import Foundation
         return Notification(name: name, userInfo: userInfo)
       }
 
-      private static var tokenKey: String { PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue }
+      fileprivate static var tokenKey: String {
+        PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue
+      }
 
       fileprivate init(_ sets: DidSaveSets, _ moment: SavedMoment) {
         insertedObjectIDs = sets.insertedIDs
@@ -50,6 +53,53 @@ import Foundation
         historyToken = userInfo?[Self.tokenKey] as? PersistentHistoryToken
         queryGenerationToken =
           userInfo?[NotificationKey.queryGeneration.rawValue] as? QueryGenerationToken
+      }
+    }
+
+    /// A context of the main queue has saved: `didSaveObjectsNotification` as a value of the main actor (rule 118). Contexts of other kinds do not post it: their
+    /// objects stay on their queues.
+    public struct DidSaveMessage: NotificationCenter.MainActorMessage {
+      public typealias Subject = ManagedObjectContext
+      /// The context that has saved.
+      public let context: ManagedObjectContext
+      /// Objects whose records are new.
+      public var inserted: Set<ManagedObject>
+      /// Objects whose records have changed.
+      public var updated: Set<ManagedObject>
+      /// Objects whose records are gone.
+      public var deleted: Set<ManagedObject>
+      /// Which moment of their histories the save is, where stores record one (rule 119).
+      public let historyToken: PersistentHistoryToken?
+      /// The generation that a pinned context has moved on to (rules 119, 291).
+      public let queryGeneration: QueryGenerationToken?
+
+      public static var name: Notification.Name { ManagedObjectContext.didSaveObjectsNotification }
+      /// Nil for a notification of no context of the main queue.
+      public static func makeMessage(_ notification: Notification) -> Self? {
+        guard let context = notification.object as? ManagedObjectContext,
+          context.concurrencyType == .mainQueue
+        else {
+          return nil
+        }
+        let userInfo = notification.userInfo
+        func objects(_ key: NotificationKey) -> Set<ManagedObject> {
+          userInfo?[key.rawValue] as? Set<ManagedObject> ?? []
+        }
+        return Self(
+          context: context, inserted: objects(.insertedObjects), updated: objects(.updatedObjects),
+          deleted: objects(.deletedObjects),
+          historyToken: userInfo?[DidSaveObjectIDsMessage.tokenKey] as? PersistentHistoryToken,
+          queryGeneration: userInfo?[NotificationKey.queryGeneration.rawValue] as? QueryGenerationToken)
+      }
+      public static func makeNotification(_ message: Self) -> Notification {
+        var userInfo: [AnyHashable: Any] = [
+          NotificationKey.insertedObjects.rawValue: message.inserted,
+          NotificationKey.updatedObjects.rawValue: message.updated,
+          NotificationKey.deletedObjects.rawValue: message.deleted,
+        ]
+        userInfo[DidSaveObjectIDsMessage.tokenKey] = message.historyToken
+        userInfo[NotificationKey.queryGeneration.rawValue] = message.queryGeneration
+        return Notification(name: name, object: message.context, userInfo: userInfo)
       }
     }
 
@@ -92,13 +142,28 @@ import Foundation
       userInfo?[key.rawValue] as? Set<ManagedObjectID> ?? []
     }
   }
+
+  @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
+  extension NotificationCenter.MessageIdentifier
+  where Self == NotificationCenter.BaseMessageIdentifier<ManagedObjectContext.DidSaveMessage> {
+    /// A context of the main queue has saved.
+    public static var didSave: NotificationCenter.BaseMessageIdentifier<ManagedObjectContext.DidSaveMessage> {
+      .init()
+    }
+  }
 #endif
 
 extension ManagedObjectContext {
-  /// Posts the typed form of the did-save notification, which was posted.
+  /// Posts the typed forms of the did-save notifications, which were posted.
   func postMessage(_ sets: DidSaveSets, _ moment: SavedMoment) {
     #if compiler(>=6.2) && !canImport(Darwin)
       NotificationCenter.default.post(DidSaveObjectIDsMessage(sets, moment), subject: self)
+      guard concurrencyType == .mainQueue, ContextQueue.runsOnMainQueue else { return }
+      // Safe: the context's queue is the main actor's.
+      nonisolated(unsafe) let message = DidSaveMessage(
+        context: self, inserted: sets.inserted, updated: sets.updated, deleted: sets.deleted,
+        historyToken: moment.token, queryGeneration: moment.generation)
+      MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: self) }
     #endif
   }
 

@@ -77,10 +77,12 @@ struct ContextQueue: Sendable {
   /// Whether the caller runs on the main queue, or in a block that code on the main queue waits for. By queue, not by
   /// thread: once `dispatchMain()` has been called, the main queue and the main actor run on threads for which
   /// `Thread.isMainThread` is false.
-  static var isOnMainQueue: Bool {
+  static var isOnMainQueue: Bool { runsOnMainQueue || ThreadScope.current.servesMainQueue }
+
+  /// Whether the caller itself runs on the main queue, as the main actor does.
+  static var runsOnMainQueue: Bool {
     markMainQueue()
     return DispatchQueue.getSpecific(key: mainKey) == true || Thread.isMainThread
-      || ThreadScope.current.servesMainQueue
   }
 
   private static let mainKey = DispatchSpecificKey<Bool>()

@@ -14,6 +14,31 @@ public enum MergePolicyType: UInt, Sendable {
   case rollback = 4
 }
 
+/// How a merge policy settles conflicts, with the cases that Core Data has: `NSMergePolicyType` by Core Data's names. The raw values are those of
+/// ``MergePolicyType``.
+public enum ManagedMergePolicyType: UInt, Sendable, CaseIterable {
+  /// The save fails and writes nothing.
+  case errorMergePolicyType = 0
+  /// Property by property; where both sides changed one, the store's value wins.
+  case mergeByPropertyStoreTrumpMergePolicyType = 1
+  /// Property by property; where both sides changed one, the object's value wins.
+  case mergeByPropertyObjectTrumpMergePolicyType = 2
+  /// The whole object is written over whatever is stored.
+  case overwriteMergePolicyType = 3
+  /// The object's changes are dropped.
+  case rollbackMergePolicyType = 4
+
+  var core: MergePolicyType {
+    switch self {
+    case .errorMergePolicyType: .error
+    case .mergeByPropertyStoreTrumpMergePolicyType: .mergeByPropertyStoreTrump
+    case .mergeByPropertyObjectTrumpMergePolicyType: .mergeByPropertyObjectTrump
+    case .overwriteMergePolicyType: .overwrite
+    case .rollbackMergePolicyType: .rollback
+    }
+  }
+}
+
 /// Decides what happens to an object whose row was changed or deleted elsewhere since it was read, and of objects that
 /// would share the values of a uniqueness constraint with others.
 ///
@@ -41,11 +66,17 @@ public enum MergePolicyType: UInt, Sendable {
 /// Of rows of a ``BatchInsertRequest`` only the `mergeType` decides: there are no objects to be asked about.
 open class MergePolicy: NSObject, @unchecked Sendable {  // Safe: the only stored property is a constant.
   /// How conflicts are settled.
-  public let mergeType: MergePolicyType
+  @_disfavoredOverload public let mergeType: MergePolicyType
 
   /// Makes a policy of the given kind; subclasses start from one of the five.
   public init(merge type: MergePolicyType) {
     mergeType = type
+    super.init()
+  }
+
+  /// The same by Core Data's names. Designated, so that subclasses override it.
+  public init(merge type: ManagedMergePolicyType) {
+    mergeType = type.core
     super.init()
   }
 
