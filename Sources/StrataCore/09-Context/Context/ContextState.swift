@@ -23,6 +23,8 @@ struct SavingState {
   var settled = ManagedObjectContext.SettledRows()
   /// What earlier attempts of the save without stopping that is under way have written.
   private var carried = ManagedObjectContext.SaveOutcome()
+  /// Objects that a merge was about while a save without stopping handed down what they stand on: they are read again when it is over.
+  var mergedMeanwhile: [ManagedObject] = []
   /// Rows of new objects that another thread encodes while a save reports the objects.
   var encodingAhead: EncodingAhead?
   /// Violated constraints the merge policy was last asked about, by store, while a save is being tried again.
@@ -90,6 +92,12 @@ struct SavingState {
       case .delete: carried.deleted.append(entry.object)
       }
     }
+  }
+
+  mutating func carry(_ outcome: ManagedObjectContext.SaveOutcome) {
+    carried.inserted += outcome.inserted
+    carried.updated += outcome.updated
+    carried.deleted += outcome.deleted
   }
 
   mutating func takeCarried() -> ManagedObjectContext.SaveOutcome {

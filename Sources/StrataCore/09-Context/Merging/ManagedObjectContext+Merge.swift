@@ -275,7 +275,10 @@ extension ManagedObjectContext {
       let isStored = row.unsaved == nil && !object.state.contains(.unsavedRow)
       if isStored, old.version >= row.row.version { return false }
       // It is based on a row that this context is handing down, which is newer than any that a merge can report.
-      if object.state.contains(.unsavedRow), saving.isFrozen, strata.isHandingDown(object) { return false }
+      if object.state.contains(.unsavedRow), saving.isFrozen, strata.isHandingDown(object) {
+        if saving.flight != nil { saving.mergedMeanwhile.append(object) }
+        return false
+      }
     }
     if object.state.contains(.rowGone) { bringBack(object) }
     let old = object.snapshot

@@ -132,6 +132,8 @@ extension ManagedObjectContext {
   public func reset() {
     checkAccess()
     strata.dropCaptured()
+    saving.flight?.isForgotten = true
+    saving.mergedMeanwhile = []
     var identifiers: [ManagedObjectID] = []
     stores.forEachLive { identifiers.append($0.objectID) }
     stores.forEach { $0.becomeForgotten() }

@@ -12,7 +12,9 @@ extension ManagedObject {
     if context?.isUnstored(unsaved) == true { state.becomeUnstored() }
     keepUnsavedValues(of: unsaved)
     if let values = unsaved.transients?.values {
-      transients = (transients ?? [:]).merging(values) { $1 }
+      // What was set here lies above.
+      let isBeneath = !state.isDisjoint(with: .ownChange)
+      transients = (transients ?? [:]).merging(values) { isBeneath ? $0 : $1 }
     }
     settleFastRow()
   }
@@ -100,11 +102,9 @@ extension ManagedObject {
   /// What a child had saved, and a save that failed was to hand down, becomes an edit of this context's own beneath those that were made above it since.
   final func claim(beneath flown: StratumRow, from binding: StoreBinding) {
     guard let context else { return }
-    if flown.kind == .delete {
-      context.changes.unupdate(self)
-      draft = nil
-      return claim(flown, from: binding)
-    }
+    if flown.kind == .delete { return claimDeletion(beneath: flown, from: binding) }
+    // A fault would read what is stored.
+    if snapshot == nil { take(flown, isOwn: false) }
     fire()
     fastRow = nil
     // It stands on another row: what it lies above has been merged.
@@ -126,9 +126,12 @@ extension ManagedObject {
       draft.eventChanged = later.eventChanged
     }
     for relationship in home.entity.relationships where flown.changesReference(relationship) {
+      let former = flown.base?.reference(relationship, home) ?? 0
       let isChangedAgain = isLeaving || later?.isChanged(relationship.slot) == true
+      // Set back to what it was: its owner has it, and was told.
+      if isChangedAgain, !isLeaving, reference(relationship) == former { continue }
       adoptMembership(
-        relationship, from: flown.base?.reference(relationship, home) ?? 0,
+        relationship, from: former,
         to: isChangedAgain ? 0 : flown.row?.reference(relationship, home) ?? 0)
     }
     takeBase(of: flown)
@@ -143,6 +146,19 @@ extension ManagedObject {
       edges[number] = members.filter { known?.lastChange($0.key) == nil }
     }
     adoptEdges(edges)
+  }
+
+  private final func claimDeletion(beneath flown: StratumRow, from binding: StoreBinding) {
+    guard let context, !state.contains(.deleted) else { return }
+    guard state.contains(.inserted) else {
+      context.changes.unupdate(self)
+      draft = nil
+      return claim(flown, from: binding)
+    }
+    // A child has taken its deletion back, and the record was edited since: its row is still there.
+    takeBase(of: flown)
+    context.changes.unreinsert(self)
+    editableDraft().changed = slotsThatDiffer
   }
 
   /// What a child has set. A large value that cannot be read now is put in by the save, unless it is set before.

@@ -89,14 +89,15 @@ extension ManagedObjectContext {
   }
 
   /// What was frozen is pending again, but for what was written although the save as a whole failed.
-  func thawStrata(without settled: SettledRows) {
-    let received = settled.received.map {
-      StratumLayer.Place(table: $0.unsaved.table, primaryKey: $0.unsaved.primaryKey)
-    }
-    strata.thaw(without: settled.own + received, rebasing: movedOntoFound)
+  ///
+  /// - Returns: the objects of what children had saved and was written.
+  @discardableResult
+  func thawStrata(without settled: SettledRows) -> SaveOutcome {
+    strata.thaw(without: settled.own + settled.received.map(\.unsaved.place), rebasing: movedOntoFound)
     var outcome = SaveOutcome()
     settle(settled.received, into: &outcome)
     letGo(deleted: outcome.deleted)
+    return outcome
   }
 
   /// What this save changed, for children that merge it.
@@ -157,6 +158,11 @@ extension ManagedObjectContext {
       object.state.endReceived()
       if unsaved.kind == .delete {
         object.state.endFlyingDelete()
+        if object.state.contains(.inserted) {
+          // A child has taken the deletion back, and the record was edited since: it is written again.
+          saving.lostVersions[object.objectID] = unsaved.base?.version
+          continue
+        }
         changes.undelete(object)
         changes.unupdate(object)
         outcome.deleted.append(object)

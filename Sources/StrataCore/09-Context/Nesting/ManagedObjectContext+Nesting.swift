@@ -227,8 +227,12 @@ extension ManagedObjectContext {
       if let received { return received }
     }
     let object = makeObject(row.primaryKey, nil, row.bound, table)
+    if isOwn, !isChange, row.kind == .delete {
+      // Of this context's own deletion nothing is left.
+      guard saving.flight?.deletesForChild(row) == true else { return object }
+      object.state.beginFlyingDelete()
+    }
     object.take(row, isOwn: isChange)
-    if isOwn, !isChange, row.kind == .delete { object.state.beginFlyingDelete() }
     return object
   }
 }

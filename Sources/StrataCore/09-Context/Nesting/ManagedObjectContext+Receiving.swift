@@ -144,6 +144,8 @@ extension ManagedObjectContext {
       if wasInserted { changes.note(object, .delete) }
       return
     }
+    // Deleted once more while that is being saved.
+    if row.kind == .delete, isFlying(row) { return }
     if row.kind == .delete {
       if object.isFault, object.snapshot != nil { object.fire() }
       object.state.receive(.delete)

@@ -215,8 +215,13 @@ struct ObjectState {
   mutating func receive(_ kind: StratumRow.Kind) {
     endReceived()
     switch kind {
-    case .insert: flags.insert(.receivedInsert)
-    case .update: flags.insert(.receivedUpdate)
+    // One that a save under way deletes has come back.
+    case .insert:
+      flags.insert(.receivedInsert)
+      flags.remove(.flyingDelete)
+    case .update:
+      flags.insert(.receivedUpdate)
+      flags.remove(.flyingDelete)
     case .delete: flags.insert(.receivedDelete)
     }
   }

@@ -59,10 +59,7 @@ extension ManagedObjectContext {
     _ riders: [CheckedContinuation<Void, any Error>], _ number: Int,
     _ watched: SaveFlight.Watched? = nil
   ) {
-    if number == 1 {
-      saving.unsettled = [:]
-      _ = saving.takeCarried()
-    }
+    if number == 1 { saving.unsettled = [:] }
     var watched =
       watched ?? (Watching.concerns(.saves) ? SaveFlight.Watched(since: ContinuousClock.now) : nil)
     do {
@@ -93,9 +90,12 @@ extension ManagedObjectContext {
     }
     switch flight.ending {
     case .saved, nil: for rider in riders { rider.resume() }
-    case .failed(let error): for rider in riders { rider.resume(throwing: error) }
+    case .failed(let error):
+      _ = saving.takeCarried()
+      for rider in riders { rider.resume(throwing: error) }
     case .refused, .disputed:
       guard number < Self.mostAttempts else {
+        _ = saving.takeCarried()
         for rider in riders { rider.resume(throwing: conflictsGoOn) }
         break
       }

@@ -14,6 +14,8 @@ extension ManagedObjectContext {
     if flight.isLanded { return true }
     switch flight.ending {
     case .saved:
+      // What is written is there for whoever looks between the slices, and in hooks.
+      if parent == nil, flight.landedCount == 0, flight.calledCount == 0 { generation.advance() }
       let end =
         all || queue.type != .mainQueue ? nil : DispatchTime.now().uptimeNanoseconds + Self.sliceLength
       guard adopt(flight, until: end), callDidSave(flight, until: end) else { return false }
@@ -23,12 +25,18 @@ extension ManagedObjectContext {
     case .refused(let refusal, let store):
       putBack(flight)
       // A save that has come in between settles conflicts by itself.
-      if !all {
+      if flight.isForgotten {
+        flight.fail(describe(wasForgotten, in: flight))
+      } else if !all {
         settle(flight) { try settle(conflicts(of: refusal, in: store), runsHooks: false) }
       }
     case .disputed(let conflict):
       putBack(flight)
-      if !all { settle(flight) { try settle(conflict) } }
+      if flight.isForgotten {
+        flight.fail(describe(wasForgotten, in: flight))
+      } else if !all {
+        settle(flight) { try settle(conflict) }
+      }
     case .failed(let error):
       flight.fail(describe(error, in: flight))
       putBack(flight)
@@ -36,6 +44,14 @@ extension ManagedObjectContext {
     }
     flight.markLanded()
     return true
+  }
+
+  /// There is nothing that a merge policy could settle.
+  private var wasForgotten: CoreDataError {
+    CoreDataError(
+      .persistentStoreSaveConflicts,
+      "Others had changed what was being saved, and the context was reset meanwhile: nothing of it was saved."
+    )
   }
 
   private func settle(_ flight: SaveFlight, _ ask: () throws -> Void) {
@@ -139,7 +155,6 @@ extension ManagedObjectContext {
   private func finish(_ flight: SaveFlight) {
     saving.flight = nil
     saving.unsettled = [:]
-    if parent == nil { generation.advance() }
     undoRecorder?.noteSave()
     deletions.outlived.subtract(flight.outlivedDeletions)
     // Others may have been inserted again since.
@@ -180,19 +195,29 @@ extension ManagedObjectContext {
     }
     postDidSave(outcome)
     tellChildren(outcome.notices)
+    readAgainWhatWasMerged()
     if outcome.notices.contains(where: \.hasMoreThanWasSaid) || !observation.pending.isEmpty { tellChanges() }
+  }
+
+  /// A merge that came while a save handed down what an object stands on was passed over: now there is a newer row beneath it.
+  private func readAgainWhatWasMerged() {
+    if saving.mergedMeanwhile.isEmpty { return }
+    let objects = saving.mergedMeanwhile
+    saving.mergedMeanwhile = []
+    for object in objects where object.context === self { refreshKeepingChanges(object) }
   }
 
   /// Objects that were edited above rows on their way to the store stand on the stored rows now, as their layers do.
   private func standOnStoredRows(_ flight: SaveFlight) {
     // Those that had landed, and were read again before all had.
-    for part in flight.parts where flight.isSliced {
-      for (place, entry) in part.entries.enumerated() where entry.object.state.contains(.unsavedRow) {
-        guard let change = part.rows[place], entry.object.context === self, !entry.object.hasChanges else {
-          continue
-        }
-        if entry.object.isBehind(change.row, from: entry.base) { entry.object.take(change.row) }
-        entry.object.state.standOnStoredRow()
+    for part in flight.parts where flight.isSliced && strata.publishes {
+      for place in part.entries.indices {
+        let object = part.entries[place].object
+        guard object.state.contains(.unsavedRow), let change = part.rows[place], object.context === self,
+          !object.hasChanges
+        else { continue }
+        if object.isBehind(change.row, from: part.entries[place].base) { object.take(change.row) }
+        object.state.standOnStoredRow()
       }
     }
     if strata.isEmpty { return }
@@ -226,18 +251,29 @@ extension ManagedObjectContext {
       settled.received += part.receivedRows
       saving.carry(part)
     }
+    var told: [ManagedObject] = []
     if saving.isFrozen {
       saving.thaw()
-      thawStrata(without: settled)
-      for part in flight.parts where !part.isWritten {
+      // What was forgotten meanwhile is not pending again.
+      for part in flight.parts where !part.isWritten && flight.isForgotten {
+        settled.own += part.entries.map(\.place)
+        settled.own += part.received.map(\.place)
+      }
+      let outcome = thawStrata(without: settled)
+      saving.carry(outcome)
+      told = outcome.inserted + outcome.updated + outcome.deleted
+      for part in flight.parts where !part.isWritten && !flight.isForgotten {
         for row in part.received { receiveAgain(row) }
       }
       // What was published of edits that a store has taken is no edit any more; a later save would hand it on as a child's.
-      for part in flight.parts where part.isWritten { unpublished.objects += part.entries.map(\.object) }
+      for part in flight.parts where part.isWritten {
+        unpublished.objects += part.entries.lazy.map(\.object).filter { $0.context === self }
+      }
       captureAnew()
       publishEdits()
     }
-    ManagedObject.forEach(flight.landed) { $0.didSave() }
+    readAgainWhatWasMerged()
+    ManagedObject.forEach(flight.landed + told) { $0.didSave() }
   }
 
   /// What a child had saved, and was not saved further, is a change of this context again: of its own where the record was edited since, above it.

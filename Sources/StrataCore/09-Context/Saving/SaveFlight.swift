@@ -104,6 +104,8 @@ final class SaveFlight: @unchecked Sendable {
   var landed: [ManagedObject] = []
   /// Of how many it has been called.
   var calledCount = 0
+  /// The context was reset meanwhile: nothing of it is pending again when it fails.
+  var isForgotten = false
   /// Whether other work of the queue came between the objects.
   var isSliced = false
   private var known: Set<ManagedObject>?
@@ -116,6 +118,11 @@ final class SaveFlight: @unchecked Sendable {
     self.parts = parts
     self.isForParent = isForParent
     self.known = known
+  }
+
+  /// Whether it hands down that a child has deleted the record.
+  func deletesForChild(_ row: StratumRow) -> Bool {
+    parts.contains { part in part.received.contains { $0 === row } }
   }
 
   var count: Int { parts.reduce(0) { $0 + $1.entries.count } }
@@ -318,8 +325,8 @@ final class SaveFlight: @unchecked Sendable {
   func markLanded() {
     let old = Leftovers(
       entries: parts.map(\.entries), rows: parts.map(\.rows), received: parts.map(\.received), sets: sets,
-      known: known)
-    let count = count
+      known: known, landed: landed)
+    let count = count + landed.count + parts.reduce(0) { $0 + $1.receivedRows.count }
     for part in parts {
       part.entries = []
       part.rows = []
@@ -341,6 +348,7 @@ final class SaveFlight: @unchecked Sendable {
     let received: [[StratumRow]]
     let sets: DidSaveSets?
     let known: Set<ManagedObject>?
+    let landed: [ManagedObject]
   }
 
 }

@@ -130,7 +130,8 @@ extension ManagedObjectContext {
       try? object.keepEveryValue()
       object.snapshot = nil
     }
-    object.state.beginAnew(isListed: changes.lists(inserted: object), keeping: [.draftShared, .observed])
+    object.state.beginAnew(
+      isListed: changes.lists(inserted: object), keeping: [.draftShared, .draftFrozen, .observed])
   }
 
   @inline(__always)

@@ -58,11 +58,19 @@ struct PartlySavedInFlightTests {
     }
   }
 
-  @Test("did-save tells of what all attempts have written", arguments: [false, true])
-  func allOfItIsTold(isAsynchronous: Bool) async throws {
-    let main = main
+  @Test("did-save tells of what all attempts have written", arguments: [false, true], [false, true])
+  func allOfItIsTold(isAsynchronous: Bool, isChilds: Bool) async throws {
+    let (main, ids) = (main, ids)
     main.mergePolicy = .mergeByPropertyObjectTrump
-    await setRank(1, of: 0, in: main)
+    let child = ManagedObjectContext(.privateQueue, parent: main)
+    if isChilds {
+      try await child.perform {
+        child.object(with: ids[0]).setValue(1, forKey: "rank")
+        try child.save()
+      }
+    } else {
+      await setRank(1, of: 0, in: main)
+    }
     try await makeConflict()
     let told = Log<Set<ManagedObjectID>>()
     let token = NotificationCenter.default.addObserver(

@@ -170,6 +170,63 @@ struct ReceivedInFlightTests {
     #expect(try store.savedEntries() == [] && main.entries().isEmpty)
   }
 
+  @Test("a child may take back a deletion that is being saved", arguments: [false, true], [false, true])
+  func aDeletionIsTakenBack(isRefused: Bool, isEdited: Bool) async throws {
+    try store.save("Bells", "Winki")
+    if isRefused { try makeConflict("Winki") }
+    let bells = try main.entry("Bells")
+    child.undoManager = UndoManager()
+    child.delete(try child.entry("Bells"))
+    try child.save()
+    do {
+      try await whileSaving {
+        child.undo()
+        try child.save()
+        #expect(!bells.isDeleted && main.hasChanges)
+        if isEdited { bells.height = 2 }
+      }
+      #expect(!isRefused)
+    } catch { #expect(isRefused && error is CoreDataError) }
+    #expect(!bells.isDeleted && bells.managedObjectContext === main && bells.rating == 3)
+    if isRefused { try settleConflict("Winki") }
+    try main.save()
+    bells.rating = 1
+    #expect(main.hasChanges)
+    try main.save()
+    #expect(try store.savedEntries() == ["Bells 1", isRefused ? "Winki 4" : "Winki 3"])
+    #expect(try store.context().entry("Bells").height == (isEdited ? 2 : 0))
+  }
+
+  @Test("what is deleted has gone for hooks as well")
+  func aHookLooksForWhatIsDeleted() async throws {
+    let id = try store.save("Bells")[0]
+    main.delete(try main.entry("Bells"))
+    let diary = Diary(context: main)
+    var found: ManagedObject?
+    diary.onDidSave = { found = $0.managedObjectContext?.object(with: id) }
+    try await main.saveAsynchronously()
+    let object = try #require(found)
+    #expect(!main.hasChanges && object.managedObjectContext === main)
+    #expect(throws: CoreDataError.self) { try main.existingObject(with: id) }
+  }
+
+  @Test("a context that is pinned to a generation finds what it has saved, for hooks as well")
+  func aPinnedContext() async throws {
+    // The gate has no generations.
+    let plain = try TemporaryStore()
+    try plain.save("Bells")
+    let pinned = plain.context(.mainQueue)
+    try pinned.setQueryGenerationFrom(.current)
+    #expect(try pinned.entryCount() == 1)
+    let diary = Diary(context: pinned)
+    Entry.make("Winki", in: pinned)
+    var count: Int?
+    diary.onDidSave = { count = try? $0.managedObjectContext?.entryCount() }
+    try await pinned.saveAsynchronously()
+    #expect(count == 2)
+    #expect(try pinned.entryCount() == 2)
+  }
+
   // MARK: A save that fails
 
   /// Another context changes a record that `main` has changed, so that the next save is refused.
@@ -250,13 +307,46 @@ struct ReceivedInFlightTests {
     #expect(!object.hasChanges && object.rating == 5)
   }
 
+  @Test("what was forgotten while it was being saved is not pending again", arguments: [false, true])
+  func aResetAndAFailure(isChilds: Bool) async throws {
+    try store.save("Bells", "Winki")
+    try makeConflict("Winki")
+    if isChilds {
+      try child.entry("Bells").rating = 5
+      try child.save()
+    } else {
+      try main.entry("Bells").rating = 5
+    }
+    var bells: Entry?
+    await #expect(throws: CoreDataError.self) {
+      try await whileSaving {
+        main.reset()
+        bells = try main.entry("Bells")
+        #expect(bells?.rating == 5)
+      }
+    }
+    #expect(!main.hasChanges)
+    main.refreshAllObjects()
+    #expect(bells?.rating == 3)
+    bells?.height = 2
+    try main.save()
+    #expect(try store.savedEntries() == ["Bells 3", "Winki 1"])
+  }
+
   // MARK: Landing
 
-  @Test("a newer row that was merged before the objects have taken over what was saved stays")
-  func landingDoesNotFallBehindAMerge() async throws {
+  @Test(
+    "a newer row that was merged before the objects have taken over what was saved stays",
+    arguments: [false, true])
+  func landingDoesNotFallBehindAMerge(isChilds: Bool) async throws {
     try store.save("Bells")
     let bells = try main.entry("Bells")
-    bells.rating = 5
+    if isChilds {
+      try child.entry("Bells").rating = 5
+      try child.save()
+    } else {
+      bells.rating = 5
+    }
     try await whileSaving {
     } then: {
       // Written, and not landed: this holds the main queue.

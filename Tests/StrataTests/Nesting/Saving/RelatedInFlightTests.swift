@@ -98,6 +98,115 @@ struct RelatedInFlightTests {
   }
 
   @Test(
+    "what a child changed of an owner that is a fault stays when the save fails", arguments: [false, true])
+  func anOwnerThatIsAFault(isNew: Bool) async throws {
+    try context.performAndWait { try context.find(Project.self, "apollo").name = "mine" }
+    let writer = store.context()
+    try writer.find(Project.self, "apollo").name = "theirs"
+    try writer.save()
+    try child.performAndWait {
+      if isNew {
+        try child.find(Employee.self, "bob").department = child.make(Department.self, "new")
+      } else {
+        try child.find(Department.self, "sales").name = "new"
+      }
+      try child.save()
+    }
+    let (bob, owner) = try context.performAndWait {
+      (Smuggled(try context.find(Employee.self, "bob")), Smuggled(try context.find(Department.self, "new")))
+    }
+    gate.close()
+    async let saving: Void = context.saveAsynchronously()
+    await gate.isReached()
+    context.performAndWait {
+      context.refreshAllObjects()
+      bob.value.department = nil
+    }
+    gate.open()
+    do {
+      try await saving
+      Issue.record("the store took it")
+    } catch { #expect(error is CoreDataError) }
+    try context.performAndWait {
+      #expect(!owner.value.isDeleted && owner.value.name == "new")
+      #expect(owner.value.employees.names == [] && bob.value.department == nil)
+      context.refresh(try context.find(Project.self, "mine"), mergeChanges: true)
+      try context.save()
+    }
+    #expect(try store.fresh { try $0.find(Department.self, "new").employees.names } == [])
+  }
+
+  @Test(
+    "a reference that a child set and that is set back has its owner when the save fails",
+    arguments: [false, true])
+  func aReferenceIsSetBack(isRefused: Bool) async throws {
+    if isRefused {
+      try context.performAndWait { try context.find(Project.self, "apollo").name = "mine" }
+      let writer = store.context()
+      try writer.find(Project.self, "apollo").name = "theirs"
+      try writer.save()
+    }
+    try child.performAndWait {
+      try child.find(Employee.self, "bob").department = try child.find(Department.self, "ops")
+      try child.save()
+    }
+    let bob = try context.performAndWait { Smuggled(try context.find(Employee.self, "bob")) }
+    gate.close()
+    async let saving: Void = context.saveAsynchronously()
+    await gate.isReached()
+    try context.performAndWait { bob.value.department = try context.find(Department.self, "sales") }
+    gate.open()
+    do {
+      try await saving
+      #expect(!isRefused)
+    } catch { #expect(isRefused && error is CoreDataError) }
+    let expected = ["sales": ["bob"], "ops": [], "hr": []]
+    #expect(try Self.members(context) == expected)
+    #expect(try Self.members(child) == expected)
+    try context.performAndWait {
+      if isRefused { context.refresh(try context.find(Project.self, "mine"), mergeChanges: true) }
+      try context.save()
+    }
+    #expect(try Self.members(context) == expected)
+    #expect(try Self.members(store.context()) == expected)
+  }
+
+  @Test(
+    "the deletion of what a child had inserted has its effects when the save fails", arguments: [false, true])
+  func aDeletionHasItsEffects(isTold: Bool) async throws {
+    try context.performAndWait { try context.find(Project.self, "apollo").name = "mine" }
+    let writer = store.context()
+    try writer.find(Project.self, "apollo").name = "theirs"
+    try writer.save()
+    try child.performAndWait {
+      try child.find(Employee.self, "bob").department = child.make(Department.self, "new")
+      try child.save()
+    }
+    let (bob, new) = try context.performAndWait {
+      (Smuggled(try context.find(Employee.self, "bob")), Smuggled(try context.find(Department.self, "new")))
+    }
+    gate.close()
+    async let saving: Void = context.saveAsynchronously()
+    await gate.isReached()
+    context.performAndWait {
+      context.delete(new.value)
+      if isTold { context.processPendingChanges() }
+    }
+    gate.open()
+    do {
+      try await saving
+      Issue.record("the store took it")
+    } catch { #expect(error is CoreDataError) }
+    try context.performAndWait {
+      context.processPendingChanges()
+      #expect(bob.value.department == nil)
+      context.refresh(try context.find(Project.self, "mine"), mergeChanges: true)
+      try context.save()
+    }
+    #expect(try Self.members(store.context()) == ["sales": [], "ops": [], "hr": []])
+  }
+
+  @Test(
     "what a child related is related once, when the save that has it fails and when it does not",
     arguments: [false, true], [false, true])
   func aChildsRelations(isRefused: Bool, isEdited: Bool) async throws {

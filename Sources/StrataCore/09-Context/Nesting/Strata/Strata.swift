@@ -78,6 +78,7 @@ struct RowBeneath {
 }
 
 extension StratumRow {
+  var place: StratumLayer.Place { StratumLayer.Place(table: table, primaryKey: primaryKey) }
   var table: StratumLayer.Table {
     StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)
   }

@@ -67,6 +67,13 @@ extension ManagedObjectContext {
           unsaved.insert(ObjectIdentifier(object))
         }
       }
+      for part in flight.parts where !part.isWritten {
+        for row in part.received where row.kind == .insert {
+          if let object = knownObject(of: row), object.state.contains(.deleted) {
+            unsaved.insert(ObjectIdentifier(object))
+          }
+        }
+      }
       let vanishing = deletions.toPropagate.filter { unsaved.contains(ObjectIdentifier($0)) }
       if vanishing.isEmpty { return }
       deletions.toPropagate.removeAll { unsaved.contains(ObjectIdentifier($0)) }
