@@ -71,26 +71,24 @@ private func swiftDemangle(
   _ size: UnsafeMutablePointer<UInt>?, _ flags: UInt32
 ) -> UnsafeMutablePointer<CChar>?
 
-/// The functions that were being called at one moment.
+/// The functions that were being called at one moment, by their return addresses.
+///
+/// `Backtrace.capture` is not asked: it follows frame pointers, and where a function of the system has none it reads where no memory is, and ends the process.
 struct CapturedStack: Sendable {
-  #if os(Linux) && canImport(Runtime)
-    private let backtrace: Backtrace?
-  #endif
+  let returnAddresses: [UInt]
 
-  /// Looks at the functions that call now. With the toolchain's module `Runtime`, of Swift 6.2 and later; other ones name no places.
-  init(_ returnAddresses: [UInt]) {
-    #if os(Linux) && canImport(Runtime)
-      backtrace = try? Backtrace.capture(limit: returnAddresses.count + 8, top: 0)
-    #endif
-  }
+  init(_ returnAddresses: [UInt]) { self.returnAddresses = returnAddresses }
 
-  /// The innermost function that is the program's and no accessor; the accessor if there is nothing else. Nil when it cannot be told.
+  /// The innermost function that is the program's and no accessor; the accessor if there is nothing else. Nil when it cannot be told. With the toolchain's module
+  /// `Runtime`, of Swift 6.2 and later; other ones name no places.
   func callSite() -> CallSite? {
     #if os(Linux) && canImport(Runtime)
       let options: Backtrace.SymbolicationOptions = [
         .showInlineFrames, .showSourceLocations, .useSymbolCache,
       ]
-      guard let frames = backtrace?.symbolicated(options: options)?.frames else { return nil }
+      guard let backtrace = Self.backtrace(returnAddresses),
+        let frames = backtrace.symbolicated(with: ImageMap.capture(), options: options)?.frames
+      else { return nil }
       return Self.callSite(
         frames.lazy.compactMap(\.symbol).map {
           Function(
@@ -100,6 +98,41 @@ struct CapturedStack: Sendable {
       return nil
     #endif
   }
+
+  #if os(Linux) && canImport(Runtime)
+    /// What a backtrace is encoded as, apart from its images.
+    private struct Document: Encodable {
+      let architecture: String
+      let backtrace: String
+    }
+
+    /// A backtrace of these return addresses, as the module reads one that was encoded: it offers no other way to make one. Nil when it reads something else.
+    static func backtrace(_ returnAddresses: [UInt]) -> Backtrace? {
+      #if arch(x86_64)
+        let architecture = "x86_64"
+      #elseif arch(arm64)
+        let architecture = "arm64"
+      #else
+        return nil
+      #endif
+      // Words of 64 bits; return addresses of eight bytes each, the highest first; an end.
+      var bytes: [UInt8] = [0x02]
+      for address in returnAddresses {
+        bytes.append(0x2F)
+        withUnsafeBytes(of: UInt64(address).bigEndian) { bytes += $0 }
+      }
+      bytes.append(0x00)
+      let text = Data(bytes).base64EncodedString().filter { $0 != "=" }
+      guard
+        let data = try? JSONEncoder().encode(Document(architecture: architecture, backtrace: text)),
+        let result = try? JSONDecoder().decode(Backtrace.self, from: data)
+      else { return nil }
+      let found = result.frames.compactMap { frame -> Backtrace.Address? in
+        if case .returnAddress(let address) = frame { address } else { nil }
+      }
+      return found == returnAddresses.map { Backtrace.Address(UInt64($0)) } ? result : nil
+    }
+  #endif
 
   /// What is known of one frame.
   struct Function {

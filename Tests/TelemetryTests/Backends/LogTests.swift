@@ -144,6 +144,12 @@ extension TelemetryTests {
       }
     #endif
 
+    /// Nothing at these addresses is read.
+    @Test func addressesThatLeadNowhereNameNoPlace() {
+      #expect(CapturedStack([]).callSite() == nil)
+      #expect(CapturedStack([0, 1, 0x7FFF_0000_0000, .max]).callSite() == nil)
+    }
+
     @Test("the place is the innermost function of the program that is no accessor")
     func frames() {
       func function(_ mangled: String, _ name: String, _ file: String? = nil) -> CapturedStack.Function {
