@@ -73,7 +73,8 @@ private func swiftDemangle(
 
 /// The functions that were being called at one moment, by their return addresses.
 ///
-/// `Backtrace.capture` is not asked: it follows frame pointers, and where a function of the system has none it reads where no memory is, and ends the process.
+/// `Backtrace.capture` is not asked: each time it looks into every file that is mapped, and ends the process when another thread closes a store just then. It also follows frame
+/// pointers, which functions of the system need not have.
 struct CapturedStack: Sendable {
   let returnAddresses: [UInt]
 
@@ -87,7 +88,7 @@ struct CapturedStack: Sendable {
         .showInlineFrames, .showSourceLocations, .useSymbolCache,
       ]
       guard let backtrace = Self.backtrace(returnAddresses),
-        let frames = backtrace.symbolicated(with: ImageMap.capture(), options: options)?.frames
+        let frames = backtrace.symbolicated(with: Self.images, options: options)?.frames
       else { return nil }
       return Self.callSite(
         frames.lazy.compactMap(\.symbol).map {
@@ -99,7 +100,17 @@ struct CapturedStack: Sendable {
     #endif
   }
 
+  /// Looks at the program's images, so that places can be named. Once, and as early as can be: the module looks into every file that is mapped at that moment, and a store
+  /// that another thread closes just then would end the process. What is loaded later has no places.
+  static func lookAtImages() {
+    #if os(Linux) && canImport(Runtime)
+      _ = images
+    #endif
+  }
+
   #if os(Linux) && canImport(Runtime)
+    private static let images = ImageMap.capture()
+
     /// What a backtrace is encoded as, apart from its images.
     private struct Document: Encodable {
       let architecture: String
