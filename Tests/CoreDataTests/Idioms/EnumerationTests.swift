@@ -114,6 +114,7 @@ struct EnumerationTests {
   }
 
   /// A policy as programs write them, with an initialiser of its own.
+  // Unchecked, as its superclass is: the only stored property is a constant.
   private final class NotedPolicy: NSMergePolicy, @unchecked Sendable {
     let note: String
 

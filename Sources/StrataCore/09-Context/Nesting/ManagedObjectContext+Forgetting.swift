@@ -9,9 +9,7 @@ extension ManagedObjectContext {
   /// A new object is deleted again. Children see it until the event ends, as they see everything else of the event.
   func withdraw(_ object: ManagedObject) {
     if !strata.holdsEdits { return }
-    let table = StratumLayer.Table(
-      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
-    unpublished.withdrawn.insert(StratumLayer.Place(table: table, primaryKey: object.primaryKey))
+    unpublished.withdrawn.insert(object.place)
     // Without children what has left the context is passed over.
     if strata.publishes { unpublished.remove(object) }
   }
@@ -23,12 +21,10 @@ extension ManagedObjectContext {
 
   /// What this context or its children have changed of one record is dropped.
   func forgetUnsaved(_ object: ManagedObject) {
-    let table = StratumLayer.Table(
-      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
     unpublished.remove(object)
-    let place = StratumLayer.Place(table: table, primaryKey: object.primaryKey)
+    let place = object.place
     if strata.capture([CapturedRecord(nothingAt: place)], pending: pendingCount) { return }
-    repeat { drainReceived() } while !strata.publish([(table, object.primaryKey, nil)])
+    repeat { drainReceived() } while !strata.publish([(place.table, object.primaryKey, nil)])
   }
 
   /// Takes back what children have saved of the objects that are here.

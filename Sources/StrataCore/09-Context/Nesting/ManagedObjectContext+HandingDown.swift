@@ -225,7 +225,7 @@ struct Delivery: Sendable {
     let dropped = try parent.strata.receive(
       rows, store: { coordinator.binding($0) },
       beneath: { change in
-        let place = StratumLayer.Place(table: change.table, primaryKey: change.primaryKey)
+        let place = change.place
         return try parent.rowBeneath(change) ?? (outlived.contains(place) ? change.rowThatWas : nil)
       },
       inspect: findConflicts.map { find in { try find(rows, $0) } })

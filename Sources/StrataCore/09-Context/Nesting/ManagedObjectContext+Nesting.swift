@@ -76,9 +76,7 @@ extension ManagedObjectContext {
 
   /// The row that a save without stopping hands down of an object; nil for a deletion, and as long as there was no child.
   func rowInFlight(of object: ManagedObject) -> RowSnapshot? {
-    let table = StratumLayer.Table(
-      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
-    return strata.frozenRow(table, object.primaryKey)?.row
+    strata.frozenRow(object.place.table, object.primaryKey)?.row
   }
 
   /// What the context's own layers say of a record that has not been deleted again.
@@ -112,7 +110,7 @@ extension ManagedObjectContext {
   }
 
   private func isDeletedByBatch(_ row: StratumRow) -> Bool {
-    let place = StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)
+    let place = row.place
     return sequence(first: self, next: \.parent).contains {
       $0.strata.knownRows.isDeletedByBatch(place)
     }
@@ -120,7 +118,7 @@ extension ManagedObjectContext {
 
   /// Whether this context or one below has written that version of a stored row, or has merged it; and the newest row that they have.
   private func knowledge(of row: StratumRow, _ version: UInt32) -> (isKnown: Bool, newest: RowSnapshot?) {
-    let place = StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)
+    let place = row.place
     var result: (isKnown: Bool, newest: RowSnapshot?) = (false, nil)
     for context in sequence(first: self, next: \.parent) {
       let found = context.strata.knownRows.find(version, of: place)
@@ -156,7 +154,7 @@ extension ManagedObjectContext {
 
   /// Whether `row` is what this context published of an object it has edited itself.
   func isOwnEdit(_ row: StratumRow) -> Bool {
-    if unpublished.withdrawn.contains(StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)) {
+    if unpublished.withdrawn.contains(row.place) {
       return true
     }
     guard let object = stores.table(for: row.bound)?.object(for: row.primaryKey) else { return false }
@@ -229,7 +227,7 @@ extension ManagedObjectContext {
     let object = makeObject(row.primaryKey, nil, row.bound, table)
     if isOwn, !isChange, row.kind == .delete {
       // Of this context's own deletion nothing is left.
-      guard saving.flight?.deletesForChild(row) == true else { return object }
+      guard saving.flight?.isReceived(row) == true else { return object }
       object.state.beginFlyingDelete()
     }
     object.take(row, isOwn: isChange)

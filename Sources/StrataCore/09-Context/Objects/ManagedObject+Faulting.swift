@@ -77,7 +77,7 @@ extension ManagedObject {
       // What a child has deleted, and the context not handed down yet, looks as it did.
       let isLeaving =
         !found.isOwn && found.row.kind == .delete && context.isFlying(found.row)
-        && context.saving.flight?.deletesForChild(found.row) == true
+        && context.saving.flight?.isReceived(found.row) == true
       guard found.row.row != nil || (found.isOwn || isLeaving) && found.row.base != nil else { return .gone }
       take(found.row, isOwn: found.isOwn)
       if isLeaving { state.beginFlyingDelete() }

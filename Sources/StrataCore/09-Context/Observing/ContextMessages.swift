@@ -159,7 +159,7 @@ extension ManagedObjectContext {
     #if compiler(>=6.2) && !canImport(Darwin)
       NotificationCenter.default.post(DidSaveObjectIDsMessage(sets, moment), subject: self)
       guard concurrencyType == .mainQueue, ContextQueue.runsOnMainQueue else { return }
-      // Safe: the context's queue is the main actor's.
+      // Unsafe: it has objects of the context, whose queue is the main actor's and on which this runs.
       nonisolated(unsafe) let message = DidSaveMessage(
         context: self, inserted: sets.inserted, updated: sets.updated, deleted: sets.deleted,
         historyToken: moment.token, queryGeneration: moment.generation)

@@ -120,8 +120,8 @@ final class SaveFlight: @unchecked Sendable {
     self.known = known
   }
 
-  /// Whether it hands down that a child has deleted the record.
-  func deletesForChild(_ row: StratumRow) -> Bool {
+  /// Whether `row` is what a child had saved, and no change of the context itself.
+  func isReceived(_ row: StratumRow) -> Bool {
     parts.contains { part in part.received.contains { $0 === row } }
   }
 
@@ -354,13 +354,7 @@ final class SaveFlight: @unchecked Sendable {
 }
 
 extension SaveFlight.Entry {
-  var place: StratumLayer.Place {
-    home._withUnsafeGuaranteedRef {
-      StratumLayer.Place(
-        table: StratumLayer.Table(storeIndex: $0.storeIndex, hierarchy: $0.hierarchyNumber),
-        primaryKey: primaryKey)
-    }
-  }
+  var place: StratumLayer.Place { home._withUnsafeGuaranteedRef { $0.place(primaryKey) } }
 
   /// The row that is written; nil where there is nothing to write.
   fileprivate func encoded(_ home: BoundEntity, into writer: inout RowSlabWriter) throws -> RowChange? {

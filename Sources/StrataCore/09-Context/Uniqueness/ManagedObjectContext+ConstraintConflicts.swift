@@ -155,7 +155,7 @@ extension ManagedObjectContext {
     }
     if missing.isEmpty { return result }
     for row in saving.frozenRows {
-      let place = StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)
+      let place = row.place
       if missing.contains(place) { received[place] = row }
     }
     for (place, row) in received {

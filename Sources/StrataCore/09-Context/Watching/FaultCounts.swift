@@ -160,11 +160,3 @@ extension ManagedObjectContext {
     return faults
   }
 }
-
-extension ManagedObject {
-  final var place: StratumLayer.Place {
-    StratumLayer.Place(
-      table: StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber),
-      primaryKey: primaryKey)
-  }
-}

@@ -34,6 +34,32 @@ struct RelatedInFlightTests {
     }
   }
 
+  /// Another context changes a record that `context` has changed, so that the next save is refused.
+  private func makeConflict() throws {
+    try context.performAndWait { try context.find(Project.self, "apollo").name = "mine" }
+    let writer = store.context()
+    try writer.find(Project.self, "apollo").name = "theirs"
+    try writer.save()
+  }
+
+  /// In the context's queue.
+  private func settleConflict() throws {
+    context.refresh(try context.find(Project.self, "mine"), mergeChanges: true)
+  }
+
+  /// Has `context` save, and runs `body` while the store keeps it waiting.
+  private func whileSaving(isRefused: Bool = false, _ body: () throws -> Void) async throws {
+    gate.close()
+    async let saving: Void = context.saveAsynchronously()
+    await gate.isReached()
+    try body()
+    gate.open()
+    do {
+      try await saving
+      #expect(!isRefused)
+    } catch { #expect(isRefused && error is CoreDataError) }
+  }
+
   @Test("an object of which only relationships are being saved is refreshed to what it is")
   func aRefreshWithoutADraft() async throws {
     let sales = try context.performAndWait {
@@ -41,15 +67,12 @@ struct RelatedInFlightTests {
       context.make(Employee.self, "new").department = sales
       return Smuggled(sales)
     }
-    gate.close()
-    async let saving: Void = context.saveAsynchronously()
-    await gate.isReached()
-    context.performAndWait {
-      context.refresh(sales.value, mergeChanges: false)
-      #expect(sales.value.name == "sales" && sales.value.employees.names == ["bob", "new"])
+    try await whileSaving {
+      context.performAndWait {
+        context.refresh(sales.value, mergeChanges: false)
+        #expect(sales.value.name == "sales" && sales.value.employees.names == ["bob", "new"])
+      }
     }
-    gate.open()
-    try await saving
     try context.performAndWait {
       #expect(sales.value.name == "sales" && sales.value.employees.names == ["bob", "new"])
       sales.value.name = "sold"
@@ -62,36 +85,25 @@ struct RelatedInFlightTests {
     "a reference that is edited again above the save has one owner for children, and afterwards",
     arguments: [false, true], [false, true])
   func aReferenceIsEditedAgain(isRefused: Bool, isBack: Bool) async throws {
-    if isRefused {
-      try context.performAndWait { try context.find(Project.self, "apollo").name = "mine" }
-      let writer = store.context()
-      try writer.find(Project.self, "apollo").name = "theirs"
-      try writer.save()
-    }
+    if isRefused { try makeConflict() }
     try context.performAndWait {
       try context.find(Employee.self, "bob").department = try context.find(Department.self, "ops")
     }
-    gate.close()
-    async let saving: Void = context.saveAsynchronously()
-    await gate.isReached()
-    try context.performAndWait {
-      try context.find(Employee.self, "bob").department = try context.find(
-        Department.self, isBack ? "sales" : "hr")
-    }
     let expected = ["sales": isBack ? ["bob"] : [], "ops": [], "hr": isBack ? [] : ["bob"]]
-    #expect(try Self.members(context) == expected)
-    #expect(try Self.members(child) == expected)
-    gate.open()
-    do {
-      try await saving
-      #expect(!isRefused)
-    } catch { #expect(isRefused && error is CoreDataError) }
+    try await whileSaving(isRefused: isRefused) {
+      try context.performAndWait {
+        try context.find(Employee.self, "bob").department = try context.find(
+          Department.self, isBack ? "sales" : "hr")
+      }
+      #expect(try Self.members(context) == expected)
+      #expect(try Self.members(child) == expected)
+    }
     #expect(try Self.members(context) == expected)
     #expect(try Self.members(child) == expected)
     let late = ManagedObjectContext(.privateQueue, parent: context)
     #expect(try Self.members(late) == expected)
     try context.performAndWait {
-      if isRefused { context.refresh(try context.find(Project.self, "mine"), mergeChanges: true) }
+      if isRefused { try settleConflict() }
       try context.save()
     }
     #expect(try Self.members(store.context()) == expected)
@@ -100,10 +112,7 @@ struct RelatedInFlightTests {
   @Test(
     "what a child changed of an owner that is a fault stays when the save fails", arguments: [false, true])
   func anOwnerThatIsAFault(isNew: Bool) async throws {
-    try context.performAndWait { try context.find(Project.self, "apollo").name = "mine" }
-    let writer = store.context()
-    try writer.find(Project.self, "apollo").name = "theirs"
-    try writer.save()
+    try makeConflict()
     try child.performAndWait {
       if isNew {
         try child.find(Employee.self, "bob").department = child.make(Department.self, "new")
@@ -115,22 +124,16 @@ struct RelatedInFlightTests {
     let (bob, owner) = try context.performAndWait {
       (Smuggled(try context.find(Employee.self, "bob")), Smuggled(try context.find(Department.self, "new")))
     }
-    gate.close()
-    async let saving: Void = context.saveAsynchronously()
-    await gate.isReached()
-    context.performAndWait {
-      context.refreshAllObjects()
-      bob.value.department = nil
+    try await whileSaving(isRefused: true) {
+      context.performAndWait {
+        context.refreshAllObjects()
+        bob.value.department = nil
+      }
     }
-    gate.open()
-    do {
-      try await saving
-      Issue.record("the store took it")
-    } catch { #expect(error is CoreDataError) }
     try context.performAndWait {
       #expect(!owner.value.isDeleted && owner.value.name == "new")
       #expect(owner.value.employees.names == [] && bob.value.department == nil)
-      context.refresh(try context.find(Project.self, "mine"), mergeChanges: true)
+      try settleConflict()
       try context.save()
     }
     #expect(try store.fresh { try $0.find(Department.self, "new").employees.names } == [])
@@ -140,31 +143,20 @@ struct RelatedInFlightTests {
     "a reference that a child set and that is set back has its owner when the save fails",
     arguments: [false, true])
   func aReferenceIsSetBack(isRefused: Bool) async throws {
-    if isRefused {
-      try context.performAndWait { try context.find(Project.self, "apollo").name = "mine" }
-      let writer = store.context()
-      try writer.find(Project.self, "apollo").name = "theirs"
-      try writer.save()
-    }
+    if isRefused { try makeConflict() }
     try child.performAndWait {
       try child.find(Employee.self, "bob").department = try child.find(Department.self, "ops")
       try child.save()
     }
     let bob = try context.performAndWait { Smuggled(try context.find(Employee.self, "bob")) }
-    gate.close()
-    async let saving: Void = context.saveAsynchronously()
-    await gate.isReached()
-    try context.performAndWait { bob.value.department = try context.find(Department.self, "sales") }
-    gate.open()
-    do {
-      try await saving
-      #expect(!isRefused)
-    } catch { #expect(isRefused && error is CoreDataError) }
+    try await whileSaving(isRefused: isRefused) {
+      try context.performAndWait { bob.value.department = try context.find(Department.self, "sales") }
+    }
     let expected = ["sales": ["bob"], "ops": [], "hr": []]
     #expect(try Self.members(context) == expected)
     #expect(try Self.members(child) == expected)
     try context.performAndWait {
-      if isRefused { context.refresh(try context.find(Project.self, "mine"), mergeChanges: true) }
+      if isRefused { try settleConflict() }
       try context.save()
     }
     #expect(try Self.members(context) == expected)
@@ -174,10 +166,7 @@ struct RelatedInFlightTests {
   @Test(
     "the deletion of what a child had inserted has its effects when the save fails", arguments: [false, true])
   func aDeletionHasItsEffects(isTold: Bool) async throws {
-    try context.performAndWait { try context.find(Project.self, "apollo").name = "mine" }
-    let writer = store.context()
-    try writer.find(Project.self, "apollo").name = "theirs"
-    try writer.save()
+    try makeConflict()
     try child.performAndWait {
       try child.find(Employee.self, "bob").department = child.make(Department.self, "new")
       try child.save()
@@ -185,22 +174,16 @@ struct RelatedInFlightTests {
     let (bob, new) = try context.performAndWait {
       (Smuggled(try context.find(Employee.self, "bob")), Smuggled(try context.find(Department.self, "new")))
     }
-    gate.close()
-    async let saving: Void = context.saveAsynchronously()
-    await gate.isReached()
-    context.performAndWait {
-      context.delete(new.value)
-      if isTold { context.processPendingChanges() }
+    try await whileSaving(isRefused: true) {
+      context.performAndWait {
+        context.delete(new.value)
+        if isTold { context.processPendingChanges() }
+      }
     }
-    gate.open()
-    do {
-      try await saving
-      Issue.record("the store took it")
-    } catch { #expect(error is CoreDataError) }
     try context.performAndWait {
       context.processPendingChanges()
       #expect(bob.value.department == nil)
-      context.refresh(try context.find(Project.self, "mine"), mergeChanges: true)
+      try settleConflict()
       try context.save()
     }
     #expect(try Self.members(store.context()) == ["sales": [], "ops": [], "hr": []])
@@ -210,12 +193,7 @@ struct RelatedInFlightTests {
     "what a child related is related once, when the save that has it fails and when it does not",
     arguments: [false, true], [false, true])
   func aChildsRelations(isRefused: Bool, isEdited: Bool) async throws {
-    if isRefused {
-      try context.performAndWait { try context.find(Project.self, "apollo").name = "mine" }
-      let writer = store.context()
-      try writer.find(Project.self, "apollo").name = "theirs"
-      try writer.save()
-    }
+    if isRefused { try makeConflict() }
     try child.performAndWait {
       let bob = try child.find(Employee.self, "bob")
       bob.department = try child.find(Department.self, "ops")
@@ -225,15 +203,6 @@ struct RelatedInFlightTests {
     }
     let objects = try context.performAndWait {
       Smuggled(try ["bob", "new", "third"].map { try context.find(Employee.self, $0) })
-    }
-    gate.close()
-    async let saving: Void = context.saveAsynchronously()
-    await gate.isReached()
-    try context.performAndWait {
-      guard isEdited else { return }
-      objects.value[0].level = 7
-      objects.value[2].department = try context.find(Department.self, "hr")
-      objects.value[1].friends.insert(objects.value[2])
     }
     let expected = [
       "sales": [], "ops": isEdited ? ["bob"] : ["bob", "third"], "hr": isEdited ? ["third"] : [],
@@ -247,17 +216,20 @@ struct RelatedInFlightTests {
         #expect(bob.friends.names == ["new"] && bob.level == (isEdited ? 7 : 0), comment)
       }
     }
-    try expectAll(context, "in flight")
-    try expectAll(child, "in flight, for children")
-    gate.open()
-    do {
-      try await saving
-      #expect(!isRefused)
-    } catch { #expect(isRefused && error is CoreDataError) }
+    try await whileSaving(isRefused: isRefused) {
+      try context.performAndWait {
+        guard isEdited else { return }
+        objects.value[0].level = 7
+        objects.value[2].department = try context.find(Department.self, "hr")
+        objects.value[1].friends.insert(objects.value[2])
+      }
+      try expectAll(context, "in flight")
+      try expectAll(child, "in flight, for children")
+    }
     try expectAll(context, "afterwards")
     try expectAll(child, "afterwards, for children")
     try context.performAndWait {
-      if isRefused { context.refresh(try context.find(Project.self, "mine"), mergeChanges: true) }
+      if isRefused { try settleConflict() }
       try context.save()
       #expect(!context.hasChanges)
     }

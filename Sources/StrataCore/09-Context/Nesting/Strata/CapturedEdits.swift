@@ -116,11 +116,7 @@ struct CapturedRecord: @unchecked Sendable {
   var place: StratumLayer.Place {
     if let place = rest?.place { return place }
     guard let home else { trap("a captured edit has no place") }
-    return home._withUnsafeGuaranteedRef {
-      StratumLayer.Place(
-        table: StratumLayer.Table(storeIndex: $0.storeIndex, hierarchy: $0.hierarchyNumber),
-        primaryKey: primaryKey)
-    }
+    return home._withUnsafeGuaranteedRef { $0.place(primaryKey) }
   }
 
   /// What children see. Reads no store.

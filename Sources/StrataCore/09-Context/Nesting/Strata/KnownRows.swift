@@ -97,14 +97,14 @@ final class KnownRows: Sendable {
   /// Notes one row.
   func note(_ row: RowSnapshot, of bound: BoundEntity, _ primaryKey: UInt64) {
     let entry = Self.entry(row)
-    change { $0.note(entry, Self.place(bound, primaryKey)) }
+    change { $0.note(entry, bound.place(primaryKey)) }
   }
 
   /// Notes rows that a batch has deleted.
   func noteDeletions(_ keys: ArraySlice<UInt64>, of bound: BoundEntity) {
     change { state in
       state.hasDeletions = true
-      for key in keys { state.note(Entry(version: Self.deleted, row: nil), Self.place(bound, key)) }
+      for key in keys { state.note(Entry(version: Self.deleted, row: nil), bound.place(key)) }
     }
   }
 
@@ -140,19 +140,13 @@ final class KnownRows: Sendable {
     var entries: Entries = [:]
     for update in updates.suffix(2 * generationSize) {
       guard let bound = store.entities[update.entity] else { continue }
-      entries[place(bound, update.primaryKey)] = entry(update.row)
+      entries[bound.place(update.primaryKey)] = entry(update.row)
     }
     return entries
   }
 
   private static func entry(_ row: RowSnapshot) -> Entry {
     Entry(version: row.version, row: row.withBytes { RowSnapshot(copying: $0) })
-  }
-
-  private static func place(_ bound: BoundEntity, _ primaryKey: UInt64) -> StratumLayer.Place {
-    StratumLayer.Place(
-      table: StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber),
-      primaryKey: primaryKey)
   }
 
   // MARK: Asking

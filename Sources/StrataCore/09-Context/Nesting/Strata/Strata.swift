@@ -77,8 +77,20 @@ struct RowBeneath {
   var familiar: RowSnapshot { isForeign ? known ?? row : row }
 }
 
+extension BoundEntity {
+  /// Where a record of the entity lies in layers.
+  func place(_ primaryKey: UInt64) -> StratumLayer.Place {
+    StratumLayer.Place(
+      table: StratumLayer.Table(storeIndex: storeIndex, hierarchy: hierarchyNumber), primaryKey: primaryKey)
+  }
+}
+
+extension ManagedObject {
+  final var place: StratumLayer.Place { home.place(primaryKey) }
+}
+
 extension StratumRow {
-  var place: StratumLayer.Place { StratumLayer.Place(table: table, primaryKey: primaryKey) }
+  var place: StratumLayer.Place { bound.place(primaryKey) }
   var table: StratumLayer.Table {
     StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)
   }
@@ -157,9 +169,7 @@ final class Strata: Sendable {
 
   /// Whether a save that is under way hands the record of `object` down.
   func isHandingDown(_ object: ManagedObject) -> Bool {
-    let table = StratumLayer.Table(
-      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
-    return state.withLock { $0.frozen.contains { $0.row(table, object.primaryKey) != nil } }
+    frozenRow(object.place.table, object.primaryKey) != nil
   }
 
   // MARK: Changing
