@@ -83,12 +83,12 @@ struct CapturedStack: Sendable {
   /// The innermost function that is the program's and no accessor; the accessor if there is nothing else. Nil when it cannot be told. With the toolchain's module
   /// `Runtime`, of Swift 6.2 and later; other ones name no places.
   func callSite() -> CallSite? {
-    #if os(Linux) && canImport(Runtime)
+    #if os(Linux) && canImport(Runtime) && (arch(x86_64) || arch(arm64))
       let options: Backtrace.SymbolicationOptions = [
         .showInlineFrames, .showSourceLocations, .useSymbolCache,
       ]
-      guard let backtrace = Self.backtrace(returnAddresses),
-        let frames = backtrace.symbolicated(with: Self.images, options: options)?.frames
+      guard let backtrace = Self.backtrace(returnAddresses), let images = LoadedImages().map(),
+        let frames = backtrace.symbolicated(with: images, options: options)?.frames
       else { return nil }
       return Self.callSite(
         frames.lazy.compactMap(\.symbol).map {
@@ -100,17 +100,7 @@ struct CapturedStack: Sendable {
     #endif
   }
 
-  /// Looks at the program's images, so that places can be named. Once, and as early as can be: the module looks into every file that is mapped at that moment, and a store
-  /// that another thread closes just then would end the process. What is loaded later has no places.
-  static func lookAtImages() {
-    #if os(Linux) && canImport(Runtime)
-      _ = images
-    #endif
-  }
-
-  #if os(Linux) && canImport(Runtime)
-    private static let images = ImageMap.capture()
-
+  #if os(Linux) && canImport(Runtime) && (arch(x86_64) || arch(arm64))
     /// What a backtrace is encoded as, apart from its images.
     private struct Document: Encodable {
       let architecture: String
@@ -121,10 +111,8 @@ struct CapturedStack: Sendable {
     static func backtrace(_ returnAddresses: [UInt]) -> Backtrace? {
       #if arch(x86_64)
         let architecture = "x86_64"
-      #elseif arch(arm64)
-        let architecture = "arm64"
       #else
-        return nil
+        let architecture = "arm64"
       #endif
       // Words of 64 bits; return addresses of eight bytes each, the highest first; an end.
       var bytes: [UInt8] = [0x02]

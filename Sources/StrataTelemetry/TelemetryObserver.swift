@@ -9,7 +9,6 @@ final class TelemetryObserver: StrataObserver {
 
   init(_ options: Telemetry.Options) {
     lines = options.logger.map { LogLines($0, options) }
-    if lines != nil { CapturedStack.lookAtImages() }
     metrics = options.metrics.map { TelemetryMetrics($0) }
     spans = options.tracer.map { Spans($0, includesValues: options.includesValues) }
   }

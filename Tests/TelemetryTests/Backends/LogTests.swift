@@ -144,6 +144,21 @@ extension TelemetryTests {
       }
     #endif
 
+    #if os(Linux) && canImport(Runtime) && (arch(x86_64) || arch(arm64))
+      /// The loader's table holds the program and the C library, each from its beginning to the end of its code, and the toolchain's module reads it.
+      @Test func imagesAreThoseOfTheLoader() throws {
+        let images = LoadedImages().images
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        #expect(images.contains { $0.path == program })
+        #expect(images.contains { $0.path.contains("/libc.so") && $0.buildID.count == 20 })
+        #expect(images == images.sorted { $0.base < $1.base })
+        for (image, next) in zip(images, images.dropFirst()) {
+          #expect(image.base < image.endOfText && image.endOfText <= next.base)
+        }
+        #expect(LoadedImages().map()?.count == images.count)
+      }
+    #endif
+
     /// Nothing at these addresses is read.
     @Test func addressesThatLeadNowhereNameNoPlace() {
       #expect(CapturedStack([]).callSite() == nil)
