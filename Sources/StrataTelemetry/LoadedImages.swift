@@ -10,7 +10,6 @@
       var path: String
       var base: UInt
       var endOfText: UInt
-      var buildID: [UInt8]
     }
 
     /// In the order of their addresses.
@@ -48,7 +47,7 @@
       return map
     }
 
-    /// In the toolchain's “Compact ImageMap Format”: words of 64 bits, the platform, how many images, and each with its addresses, build ID and path.
+    /// In the toolchain's “Compact ImageMap Format”: words of 64 bits, the platform, how many images, and each with its addresses and path.
     private var encoded: Data {
       var bytes: [UInt8] = [0x02]
       let platform = "Linux"
@@ -59,8 +58,7 @@
         bytes.append(0x3F)  // Two addresses of eight bytes each.
         withUnsafeBytes(of: image.base.bigEndian) { bytes += $0 }
         withUnsafeBytes(of: (image.endOfText - image.base).bigEndian) { bytes += $0 }
-        Self.append(image.buildID.count, to: &bytes)
-        bytes += image.buildID
+        bytes.append(0)  // No build ID: files are found by their paths.
         Self.append(image.path, to: &bytes)
       }
       return Data(bytes)
@@ -98,7 +96,6 @@
         let headers = info.load(fromByteOffset: 16, as: UnsafeRawPointer?.self)
       else { return nil }
       var (start, end) = (UInt.max, UInt(0))
-      var buildID: [UInt8] = []
       for number in 0..<Int(info.load(fromByteOffset: 24, as: UInt16.self)) {
         let header = headers + number * 56
         let (type, flags) = (header.load(as: UInt32.self), header.load(fromByteOffset: 4, as: UInt32.self))
@@ -107,29 +104,10 @@
         if type == 1 {  // PT_LOAD
           start = min(start, address)
           if flags & 1 != 0 { end = max(end, address &+ size) }
-        } else if type == 4, buildID.isEmpty, let notes = UnsafeRawPointer(bitPattern: address) {  // PT_NOTE
-          buildID = Self.buildID(UnsafeRawBufferPointer(start: notes, count: Int(size)))
         }
       }
       guard start < end else { return nil }
-      self.init(path: String(cString: name), base: start, endOfText: end, buildID: buildID)
-    }
-
-    /// The note of that kind among the notes of a segment.
-    private static func buildID(_ notes: UnsafeRawBufferPointer) -> [UInt8] {
-      var place = 0
-      while place + 12 <= notes.count {
-        let nameSize = Int(notes.load(fromByteOffset: place, as: UInt32.self))
-        let size = Int(notes.load(fromByteOffset: place + 4, as: UInt32.self))
-        let type = notes.load(fromByteOffset: place + 8, as: UInt32.self)
-        let content = place + 12 + (nameSize + 3) & ~3
-        guard content + size <= notes.count else { return [] }
-        if type == 3, nameSize == 4, notes[(place + 12)..<(place + 16)].elementsEqual("GNU\0".utf8) {
-          return Array(notes[content..<(content + size)])
-        }
-        place = content + (size + 3) & ~3
-      }
-      return []
+      self.init(path: String(cString: name), base: start, endOfText: end)
     }
   }
 

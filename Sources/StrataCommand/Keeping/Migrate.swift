@@ -66,8 +66,9 @@ struct Migrate: StoreTask {
     let url = StorePath.resolved(store)
     let folder = url.deletingLastPathComponent().appendingPathComponent(
       ".strata-rehearsal-\(UUID().uuidString)")
-    Interruption.addDraft(folder.path)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    try Interruption.makeDraft(folder.path) {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    }
     defer { if Interruption.removeDraft(folder.path) { try? FileManager.default.removeItem(at: folder) } }
     let copy = folder.appendingPathComponent("copy.strata")
     let opened = try StorePath.open(store)

@@ -18,11 +18,12 @@ struct XcodeModel {
     if access(path, F_OK) == 0 { throw Failure(.exists, "There is a file \(path) already.") }
     let name = url.deletingPathExtension().lastPathComponent
     let draft = path + ".strata-\(getpid())"
-    Interruption.addDraft(draft)
     defer { if Interruption.removeDraft(draft) { try? FileManager.default.removeItem(atPath: draft) } }
     let version = URL(fileURLWithPath: draft).appendingPathComponent("\(name).xcdatamodel")
     do {
-      if mkdir(draft, 0o755) != 0 { throw OutputError(code: errno, name: path) }
+      try Interruption.makeDraft(draft) {
+        if mkdir(draft, 0o755) != 0 { throw OutputError(code: errno, name: path) }
+      }
       try FileManager.default.createDirectory(at: version, withIntermediateDirectories: false)
       try Data(try contents().utf8).write(to: version.appendingPathComponent("contents"))
       try Data(Self.currentVersion("\(name).xcdatamodel").utf8).write(

@@ -22,10 +22,8 @@ final class CSVFolder: DumpSink {
     self.window = window
     draft = trimmed + ".strata-\(getpid())"
     shapes = EntityShape.all(window.schema)
-    // Before there is a folder: a signal may come just behind it.
-    Interruption.addDraft(draft)
-    if mkdir(draft, 0o700) != 0 {
-      let code = errno
+    let code = Interruption.makeDraft(draft) { mkdir(draft, 0o700) == 0 ? 0 : errno }
+    if code != 0 {
       Interruption.removeDraft(draft)
       throw OutputError(code: code, name: path)
     }

@@ -31,12 +31,26 @@ enum Interruption {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// A file or folder that is to go when the program is stopped.
-  static func addDraft(_ path: String) { drafts.withLock { _ = $0.insert(path) } }
+  /// Makes a file or folder that is to go when the program is stopped. `make` makes it, and may fail.
+  static func makeDraft<Value>(_ path: String, _ make: () throws -> Value) rethrows -> Value {
+    try uninterrupted {
+      drafts.withLock { _ = $0.insert(path) }
+      return try make()
+    }
+  }
 
   /// It has its name now, or is given up. Whether it was known.
   @discardableResult
   static func removeDraft(_ path: String) -> Bool { drafts.withLock { $0.remove(path) != nil } }
+
+  /// Removes a draft. While a folder is being emptied, files may still be made in it, until it is gone.
+  private static func remove(_ path: String) {
+    for _ in 0..<1_000 {
+      try? FileManager.default.removeItem(atPath: path)
+      if access(path, F_OK) != 0 { return }
+      usleep(1_000)
+    }
+  }
 
   /// How the terminal was, to be put back.
   static func restoreTerminal(_ body: (@Sendable () -> Void)?) { terminal.withLock { $0 = body } }
@@ -54,7 +68,7 @@ enum Interruption {
         terminal.withLock { $0 }?()
         // Kept to the end: nothing short begins any more.
         section.withLock { _ in
-          for path in drafts.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
+          for path in drafts.withLock({ $0 }) { remove(path) }
           AppleSQLite.removeUnfinishedFiles()
           LMDBStore.removeUnfinishedFiles()
           // What was being made when the folder went.

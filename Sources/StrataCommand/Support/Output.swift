@@ -117,11 +117,12 @@ final class OutputFile {
     if isPlain {
       let draft = self.path + ".strata-\(getpid())-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
       self.draft = draft
-      // Before there is a file: a signal may come just behind it.
-      Interruption.addDraft(draft)
-      descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      let code: Int32
+      (descriptor, code) = Interruption.makeDraft(draft) {
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        return (descriptor, errno)
+      }
       if descriptor < 0 {
-        let code = errno
         Interruption.removeDraft(draft)
         throw OutputError(code: code, name: path)
       }

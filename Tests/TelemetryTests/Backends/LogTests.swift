@@ -150,7 +150,7 @@ extension TelemetryTests {
         let images = LoadedImages().images
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         #expect(images.contains { $0.path == program })
-        #expect(images.contains { $0.path.contains("/libc.so") && $0.buildID.count == 20 })
+        #expect(images.contains { $0.path.contains("/libc.so") })
         #expect(images == images.sorted { $0.base < $1.base })
         for (image, next) in zip(images, images.dropFirst()) {
           #expect(image.base < image.endOfText && image.endOfText <= next.base)

@@ -206,8 +206,7 @@ extension ManagedObjectContext {
   private func mergeTarget(_ key: UInt64, _ bound: BoundEntity, _ table: IdentityTable) -> ManagedObject? {
     var object = known(key, as: bound, in: table)
     if object == nil, !strata.isEmpty,
-      let unsaved = strata.row(
-        StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber), key)
+      let unsaved = strata.row(bound.layerTable, key)
     {
       object = self.object(for: unsaved, isOwn: true)
     }
@@ -344,10 +343,7 @@ extension ManagedObjectContext {
       // Nothing that was edited goes in silence: the save finds the conflict, and the merge policy settles it (rule 199).
       detectConflicts(for: known)
       known.rejoinOwners()
-      deletions.outlived.insert(
-        StratumLayer.Place(
-          table: StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber),
-          primaryKey: key))
+      deletions.outlived.insert(bound.place(key))
       return
     }
     if known.isFault, known.snapshot != nil { known.fire() }

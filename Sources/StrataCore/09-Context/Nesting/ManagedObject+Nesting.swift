@@ -50,7 +50,7 @@ extension ManagedObject {
     // Whatever children have saved before comes first.
     context.drainReceived()
     guard !state.isDisjoint(with: .received) else { return }
-    let table = StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber)
+    let table = home.layerTable
     guard let unsaved = context.strata.row(table, primaryKey),
       let binding = context.coordinator.binding(home.storeIndex)
     else {

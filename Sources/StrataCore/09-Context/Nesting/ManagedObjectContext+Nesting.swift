@@ -48,8 +48,7 @@ extension ManagedObjectContext {
   /// The same for the record of `object`. Its own edits do not count: they lie above.
   func unsavedRow(for object: ManagedObject) -> (row: StratumRow, isOwn: Bool)? {
     if strata.isEmpty && ancestors.isEmpty { return nil }
-    let table = StratumLayer.Table(
-      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
+    let table = object.home.layerTable
     if object.state.isDisjoint(with: .ownChange) {
       return findUnsavedRow(table, object.primaryKey)
     }
@@ -76,7 +75,7 @@ extension ManagedObjectContext {
 
   /// The row that a save without stopping hands down of an object; nil for a deletion, and as long as there was no child.
   func rowInFlight(of object: ManagedObject) -> RowSnapshot? {
-    strata.frozenRow(object.place.table, object.primaryKey)?.row
+    strata.frozenRow(object.home.layerTable, object.primaryKey)?.row
   }
 
   /// What the context's own layers say of a record that has not been deleted again.
@@ -130,9 +129,7 @@ extension ManagedObjectContext {
 
   /// Whether the record of `object` is in no store: a context below has not saved it.
   func isUnstored(_ object: ManagedObject) -> Bool {
-    isUnstored(
-      StratumLayer.Table(storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber),
-      object.primaryKey)
+    isUnstored(object.home.layerTable, object.primaryKey)
   }
 
   /// The same for the record of an unsaved row: its change may be based on an insertion further down.
@@ -182,14 +179,14 @@ extension ManagedObjectContext {
   @inline(__always)
   func receivedObject(_ key: UInt64, _ bound: BoundEntity) -> ManagedObject? {
     if strata.isEmpty { return nil }
-    let table = StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)
+    let table = bound.layerTable
     return ownRow(table, key).flatMap { object(for: $0, isOwn: true) }
   }
 
   /// The same for layers that were taken before.
   func receivedObject(_ key: UInt64, _ bound: BoundEntity, in layers: [StratumLayer]) -> ManagedObject? {
     if layers.isEmpty { return nil }
-    let table = StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)
+    let table = bound.layerTable
     for layer in layers {
       if let row = layer.row(table, key) { return object(for: row, isOwn: true) }
     }

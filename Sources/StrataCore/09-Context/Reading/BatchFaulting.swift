@@ -94,7 +94,7 @@ final class BatchFaulting {
   }
 
   static func table(_ object: ManagedObject) -> StratumLayer.Table {
-    object.withHome { StratumLayer.Table(storeIndex: $0.storeIndex, hierarchy: $0.hierarchyNumber) }
+    object.withHome { $0.layerTable }
   }
 
   // MARK: Who came with whom

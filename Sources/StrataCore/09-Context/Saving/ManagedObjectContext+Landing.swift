@@ -222,8 +222,7 @@ extension ManagedObjectContext {
     }
     if strata.isEmpty { return }
     for object in changes.updated + changes.deleted where object.state.contains(.unsavedRow) {
-      let table = StratumLayer.Table(
-        storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
+      let table = object.home.layerTable
       guard let unsaved = strata.row(table, object.primaryKey), unsaved.isBaseStored else { continue }
       object.take(unsaved.base)
       object.state.standOnStoredRow()

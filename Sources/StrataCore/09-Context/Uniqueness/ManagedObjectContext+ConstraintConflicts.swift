@@ -163,9 +163,7 @@ extension ManagedObjectContext {
       object.claim(row, from: binding)
       result[place] = object
     }
-    saving.frozenRows.removeAll {
-      received[StratumLayer.Place(table: $0.table, primaryKey: $0.primaryKey)] != nil
-    }
+    saving.frozenRows.removeAll { received[$0.place] != nil }
     return result
   }
 

@@ -78,10 +78,14 @@ struct RowBeneath {
 }
 
 extension BoundEntity {
+  /// The table of the entity's records in layers.
+  var layerTable: StratumLayer.Table {
+    StratumLayer.Table(storeIndex: storeIndex, hierarchy: hierarchyNumber)
+  }
+
   /// Where a record of the entity lies in layers.
   func place(_ primaryKey: UInt64) -> StratumLayer.Place {
-    StratumLayer.Place(
-      table: StratumLayer.Table(storeIndex: storeIndex, hierarchy: hierarchyNumber), primaryKey: primaryKey)
+    StratumLayer.Place(table: layerTable, primaryKey: primaryKey)
   }
 }
 
@@ -91,9 +95,7 @@ extension ManagedObject {
 
 extension StratumRow {
   var place: StratumLayer.Place { bound.place(primaryKey) }
-  var table: StratumLayer.Table {
-    StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)
-  }
+  var table: StratumLayer.Table { bound.layerTable }
 }
 
 /// The unsaved changes of one context as the contexts above it see them (contexts 4–7).
@@ -169,7 +171,7 @@ final class Strata: Sendable {
 
   /// Whether a save that is under way hands the record of `object` down.
   func isHandingDown(_ object: ManagedObject) -> Bool {
-    frozenRow(object.place.table, object.primaryKey) != nil
+    frozenRow(object.home.layerTable, object.primaryKey) != nil
   }
 
   // MARK: Changing
