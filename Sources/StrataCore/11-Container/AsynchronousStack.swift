@@ -14,7 +14,8 @@ import Synchronization
 ///     coordinator
 ///
 /// What is changed in `main`, or saved to it by workers, is written by itself after a quiet moment, and whenever `save()` is
-/// called. May be used from any thread.
+/// called. Keep the stack as long as its contexts are used: what was changed before it is released is still written, what is
+/// changed in `main` afterwards is written by saves alone. May be used from any thread.
 public final class AsynchronousStack: Sendable {
   /// Saves to the coordinator.
   public let writer: ManagedObjectContext
@@ -23,14 +24,8 @@ public final class AsynchronousStack: Sendable {
   /// How long nothing must have changed before changes are written by themselves; nil to write only on `save()`.
   public let autosaveDelay: Duration?
 
-  private let state: Mutex<State>
-  private let failure: (@Sendable (any Error) -> Void)?
+  private let autosave: Autosave
   private let token: Token
-
-  private struct State {
-    /// Counts what has changed, so that a timer can tell whether it is the last one.
-    var changes = 0
-  }
 
   /// An observer's token. Unchecked: it is handed back once, by `deinit`.
   private final class Token: @unchecked Sendable { var value: (any NSObjectProtocol)? }
@@ -51,16 +46,19 @@ public final class AsynchronousStack: Sendable {
     main = ManagedObjectContext(.mainQueue, parent: writer)
     main.name = "main"
     self.autosaveDelay = autosaveDelay
-    self.failure = failure
-    state = Mutex(State())
+    autosave = Autosave(writer: writer, main: main, failure: failure)
     token = Token()
     guard let autosaveDelay else { return }
     token.value = NotificationCenter.default.addObserver(
       forName: ManagedObjectContext.didChangeObjectsNotification, object: main, queue: nil
-    ) { [weak self] _ in self?.scheduleAutosave(autosaveDelay) }
+    ) { [autosave] _ in autosave.schedule(after: autosaveDelay) }
   }
 
-  deinit { if let value = token.value { NotificationCenter.default.removeObserver(value) } }
+  deinit {
+    if let value = token.value { NotificationCenter.default.removeObserver(value) }
+    // What has changed in this event has not been told yet.
+    if let autosaveDelay { autosave.schedule(after: autosaveDelay) }
+  }
 
   /// A new private context whose saves go to `main`.
   public func newWorker() -> ManagedObjectContext { ManagedObjectContext(.privateQueue, parent: main) }
@@ -80,25 +78,43 @@ public final class AsynchronousStack: Sendable {
   /// meanwhile follows.
   /// - Throws: what `ManagedObjectContext.saveAsynchronously()` throws, of `main` or of `writer`; what could not be written
   ///   stays pending there.
-  public func save() async throws {
-    try await main.saveAsynchronously()
-    try await writer.saveAsynchronously()
-  }
+  public func save() async throws { try await autosave.save() }
 
-  private func scheduleAutosave(_ delay: Duration) {
-    let number = state.withLock { state in
-      state.changes += 1
-      return state.changes
-    }
-    Task { [weak self] in
-      try await Task.sleep(for: delay)
-      guard let self, self.state.withLock({ $0.changes == number }) else { return }
-      do { try await self.save() } catch { self.report(error) }
-    }
-  }
+  /// Saves what has changed when nothing has for a while. A save that is due keeps it, and with it the contexts: a stack that is
+  /// released takes nothing with it.
+  private final class Autosave: Sendable {
+    let writer: ManagedObjectContext
+    let main: ManagedObjectContext
+    let failure: (@Sendable (any Error) -> Void)?
+    /// Counts what has changed, so that a timer can tell whether it is the last one.
+    let changes = Mutex(0)
 
-  private func report(_ error: any Error) {
-    if let failure { return failure(error) }
-    Diagnostics.write("an autosave failed", error, .error)
+    init(
+      writer: ManagedObjectContext, main: ManagedObjectContext, failure: (@Sendable (any Error) -> Void)?
+    ) {
+      (self.writer, self.main, self.failure) = (writer, main, failure)
+    }
+
+    func save() async throws {
+      try await main.saveAsynchronously()
+      try await writer.saveAsynchronously()
+    }
+
+    func schedule(after delay: Duration) {
+      let number = changes.withLock { count in
+        count += 1
+        return count
+      }
+      Task {
+        try await Task.sleep(for: delay)
+        guard changes.withLock({ $0 == number }) else { return }
+        do { try await save() } catch { report(error) }
+      }
+    }
+
+    private func report(_ error: any Error) {
+      if let failure { return failure(error) }
+      Diagnostics.write("an autosave failed", error, .error)
+    }
   }
 }

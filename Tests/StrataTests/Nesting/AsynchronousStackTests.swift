@@ -69,6 +69,19 @@ struct AsynchronousStackTests {
     try await waitUntil { try store.savedEntries() == ["Bells 5"] }
   }
 
+  @Test("a stack that is released takes no change with it", arguments: [false, true])
+  func released(isTold: Bool) async throws {
+    var stack: AsynchronousStack? = AsynchronousStack(store.container, autosaveDelay: .milliseconds(300))
+    weak let released = stack
+    if let main = stack?.main {
+      Entry.make("Bells", in: main)
+      if isTold { main.processPendingChanges() }
+    }
+    stack = nil
+    #expect(released == nil)
+    try await waitUntil { try store.savedEntries() == ["Bells 3"] }
+  }
+
   @Test("an autosave that fails is reported; what was pending stays so")
   func failingAutosave() async throws {
     let errors = Log<any Error>()

@@ -14,9 +14,11 @@ extension ManagedObjectContext {
   ///
   /// A save, synchronous or not, that comes while one is under way waits for it first. `rollback()` and
   /// `refresh(_:mergeChanges:)` take back only what was edited since. After `reset()` the objects are gone and what is under
-  /// way is saved all the same. May be called from any task.
+  /// way is saved all the same. What children had saved goes along, and lies beneath what is done meanwhile, too. May be called
+  /// from any task.
   ///
-  /// - Throws: what `save()` throws; the changes are pending again then, beneath the edits made since. `CoreDataError` 134060
+  /// - Throws: what `save()` throws; the changes, those of children among them, are pending again then, beneath the edits made
+  ///   since, unless the context was reset meanwhile: then they are gone, and the error says so. `CoreDataError` 134060
   ///   for a confinement context, which has no queue to come back to.
   public func saveAsynchronously() async throws {
     guard queue.queue != nil else {
