@@ -50,8 +50,9 @@ extension ModelRow {
     }
   }
 
+  /// The row's instance is `model`, which may hold the row or not.
   @inline(never)
-  private final func knowWeakly(_ model: AnyObject) {
+  final func knowWeakly(_ model: AnyObject) {
     _wasHeld = true
     _turn.take {
       _address = nil

@@ -83,7 +83,7 @@ class ModelRow: ManagedObject {
     if let row = RowBacking<Model>.backing(of: self) {
       appear(in: model, as: row)
     } else if knownModel == nil {
-      know(model)
+      knowWeakly(model)
     }
   }
 

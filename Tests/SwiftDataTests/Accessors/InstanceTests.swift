@@ -66,7 +66,8 @@ struct InstanceTests {
     #expect(try Self.fetch(context)[0] === books[0])
   }
 
-  @Test("an instance that was made by hand for a row without one holds it: the one that the row makes is safe")
+  @Test(
+    "an instance that was made by hand for a row without one holds it: the one that the row makes is safe")
   func madeByHand() throws {
     let context = ModelContext(try Self.container(1))
     var first: Book? = try Self.fetch(context)[0]
