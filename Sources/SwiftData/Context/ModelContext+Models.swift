@@ -97,8 +97,7 @@ extension ModelContext {
   private func makeRow<Model: PersistentModel>(_ draft: AnyDraft, ofOwnClass model: Model) -> ModelRow {
     let row = newRow(of: Model.self)
     fill(row, draft)
-    row._model = model
-    model.persistentBackingData = row
+    row.appear(in: model, as: row)
     return row
   }
 

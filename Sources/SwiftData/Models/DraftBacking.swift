@@ -233,7 +233,7 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
 
   /// A new draft; while a context makes an instance for a row of this hierarchy, what takes the initial values that its class declares.
   static func current() -> DraftBacking {
-    if let sink = ModelMaking.sink, sink.type == ObjectIdentifier(Model.self) {
+    if let sink = ModelMaking.sink(of: Model.self) {
       return unsafeDowncast(sink.draft, to: DraftBacking.self)  // It was made for this type.
     }
     return DraftBacking(for: Model.self)
@@ -242,7 +242,7 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
   /// The same as backing data of whichever kind.
   @inline(__always)
   static func currentData() -> any BackingData<Model> {
-    if let sink = ModelMaking.sink, sink.type == ObjectIdentifier(Model.self) {
+    if let sink = ModelMaking.sink(of: Model.self) {
       return unsafeDowncast(sink, to: Sink.self).backingData  // As above.
     }
     return DraftBacking(for: Model.self)
@@ -417,17 +417,19 @@ enum ModelMaking {
     }
   }
 
-  /// The sink of the instance that is being made on this thread.
-  static var sink: Sink? {
+  /// The sink of the instance that is being made on this thread, if it is for that class.
+  @inline(__always)
+  static func sink(of type: Any.Type) -> Sink? {
     guard let object = ModelSinks.current else { return nil }
-    return unsafeDowncast(object, to: Sink.self)  // Nothing else is ever set.
+    let sink = unsafeDowncast(object.takeUnretainedValue(), to: Sink.self)  // Nothing else is ever set.
+    return sink.type == ObjectIdentifier(type) ? sink : nil
   }
 
   /// Calls `body`, which makes an instance for a row.
   @inline(__always)
   static func making<R>(_ sink: Sink, _ body: () -> R) -> R {
     let outer = ModelSinks.current
-    ModelSinks.current = sink
+    ModelSinks.current = .passUnretained(sink)
     defer { ModelSinks.current = outer }
     return body()
   }

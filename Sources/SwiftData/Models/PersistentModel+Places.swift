@@ -8,7 +8,7 @@ extension PersistentModel {
   @_disfavoredOverload
   @inlinable @inline(__always)
   public func _value<Value>(
-    at place: Int, in row: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Value>
+    at place: Int, in row: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Value>
   ) -> Value? { nil }
 }
 
@@ -17,7 +17,7 @@ extension PersistentModel where Root == Self {
   /// The text, when there is a row that has one.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, String>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, String>
   ) -> String? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.text(row, plan, place)
@@ -26,7 +26,7 @@ extension PersistentModel where Root == Self {
   /// The text or nil, when there is a row.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, String?>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, String?>
   ) -> String?? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.optionalText(row, plan, place)
@@ -35,7 +35,7 @@ extension PersistentModel where Root == Self {
   /// The number, when there is a row that has one.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int>
   ) -> Int? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.whole(row, plan, place).map { Int(truncatingIfNeeded: $0) }
@@ -44,7 +44,7 @@ extension PersistentModel where Root == Self {
   /// The number or nil, when there is a row.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int?>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int?>
   ) -> Int?? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.optionalWhole(row, plan, place).map { $0.map { Int(truncatingIfNeeded: $0) } }
@@ -53,7 +53,7 @@ extension PersistentModel where Root == Self {
   /// The number, when there is a row that has one.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int64>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int64>
   ) -> Int64? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.whole(row, plan, place)
@@ -62,7 +62,7 @@ extension PersistentModel where Root == Self {
   /// The number or nil, when there is a row.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int64?>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int64?>
   ) -> Int64?? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.optionalWhole(row, plan, place)
@@ -71,7 +71,7 @@ extension PersistentModel where Root == Self {
   /// The number, when there is a row that has one.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Double>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Double>
   ) -> Double? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.real(row, plan, place)
@@ -80,7 +80,7 @@ extension PersistentModel where Root == Self {
   /// The number or nil, when there is a row.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Double?>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Double?>
   ) -> Double?? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.optionalReal(row, plan, place)
@@ -89,7 +89,7 @@ extension PersistentModel where Root == Self {
   /// The Boolean, when there is a row that has one.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Bool>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Bool>
   ) -> Bool? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.truth(row, plan, place)
@@ -98,7 +98,7 @@ extension PersistentModel where Root == Self {
   /// The Boolean or nil, when there is a row.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Bool?>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Bool?>
   ) -> Bool?? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.optionalTruth(row, plan, place)
@@ -107,7 +107,7 @@ extension PersistentModel where Root == Self {
   /// The date, when there is a row that has one.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Date>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Date>
   ) -> Date? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.moment(row, plan, place)
@@ -116,7 +116,7 @@ extension PersistentModel where Root == Self {
   /// The date or nil, when there is a row.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Date?>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Date?>
   ) -> Date?? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.optionalMoment(row, plan, place)
@@ -125,7 +125,7 @@ extension PersistentModel where Root == Self {
   /// The identifier, when there is a row that has one.
   @inlinable @inline(__always)
   public func _value(
-    at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, UUID>
+    at place: Int, in reference: borrowing _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, UUID>
   ) -> UUID? {
     guard let row = reference.row, let plan = reference.plan else { return nil }
     return _RowReference.uuid(row, plan, place)

@@ -2,16 +2,19 @@ import StrataCore
 
 /// The row of a model as its accessors reach it: without asking the backing data what it is, and without counting references. What `@Model` writes holds one.
 ///
-/// Leads nowhere while the model is a draft. Used where the model is.
-public struct _RowReference {
+/// Leads nowhere while the model is a draft. Used where the model is, and ends where that ends, on any thread.
+public struct _RowReference: ~Copyable {
   // Unmanaged: the row is the model's backing data, which the model keeps, and the row keeps its plan. Who replaces the backing data replaces this first.
   @usableFromInline let row: Unmanaged<ManagedObject>?
   @usableFromInline let plan: Unmanaged<ModelPlan>?
+  /// The row, when it may know the model by its address. Retained: in which order a model lets go of its properties is not laid down.
+  private let held: Unmanaged<ModelRow>?
 
   /// Leads nowhere.
-  @inlinable public init() {
+  public init() {
     row = nil
     plan = nil
+    held = nil
   }
 
   /// Leads to the row that the backing data is, if it is one.
@@ -19,11 +22,19 @@ public struct _RowReference {
     guard backingData is ModelRow else {
       row = nil
       plan = nil
+      held = nil
       return
     }
-    let found = unsafeDowncast(backingData, to: ModelRow.self)  // As was asked.
-    row = Unmanaged.passUnretained(found)
-    plan = found.withPlan { Unmanaged.passUnretained($0) }
+    let found = Unmanaged.passUnretained(unsafeDowncast(backingData, to: ModelRow.self))  // As was asked.
+    row = .fromOpaque(found.toOpaque())
+    plan = found._withUnsafeGuaranteedRef { $0.withPlan { Unmanaged.passUnretained($0) } }
+    held = found._withUnsafeGuaranteedRef { $0.hold() } ? found.retain() : nil
+  }
+
+  deinit {
+    guard let held else { return }
+    held._withUnsafeGuaranteedRef { $0.endHold() }
+    held.release()
   }
 
   /// Calls `read` with the row and the slot; nil where the long way has to be gone.

@@ -10,8 +10,13 @@ class ModelRow: ManagedObject {
   @exclusivity(unchecked) final var _plan: ModelPlan?
   /// The number of the temporary identifier; 0 while nobody has asked for one.
   @exclusivity(unchecked) final var _temporaryNumber: UInt64 = 0
-  /// The instance.
-  final weak var _model: AnyObject?
+  // How the row knows its instance: see `knownModel`.
+  @exclusivity(unchecked) final var _wasHeld = false
+  @exclusivity(unchecked) final var _lastHold = false
+  @exclusivity(unchecked) final var _isHeld = false
+  @exclusivity(unchecked) final var _address: Unmanaged<AnyObject>?
+  final weak var _reference: AnyObject?
+  final let _turn = InstanceTurn()
   /// Decoded values of attributes that are kept as bytes, with the bytes they are of, by slot.
   @exclusivity(unchecked) final var _decoded: [Int: (bytes: Data, value: Any)]?
 
@@ -75,8 +80,11 @@ class ModelRow: ManagedObject {
 
   /// An instance that was made before the row knew of it becomes the row's.
   final func adopt<Model: PersistentModel>(_ model: Model) {
-    if let row = RowBacking<Model>.backing(of: self) { model.persistentBackingData = row }
-    if _model == nil { _model = model }
+    if let row = RowBacking<Model>.backing(of: self) {
+      appear(in: model, as: row)
+    } else if knownModel == nil {
+      knowWeakly(model)
+    }
   }
 
   /// The same for a model of whichever class.

@@ -17,11 +17,11 @@ enum ModelSinks {
     return key
   }()
 
-  static var current: AnyObject? {
+  // Unmanaged: so that asking counts no references.
+  @inline(__always)
+  static var current: Unmanaged<AnyObject>? {
     // Unsafe: only `current` sets it, to an object that is kept.
-    get { pthread_getspecific(key).map { Unmanaged<AnyObject>.fromOpaque($0).takeUnretainedValue() } }
-    set {
-      pthread_setspecific(key, newValue.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) })
-    }
+    get { pthread_getspecific(key).map { Unmanaged<AnyObject>.fromOpaque($0) } }
+    set { pthread_setspecific(key, newValue.map { UnsafeRawPointer($0.toOpaque()) }) }
   }
 }

@@ -39,20 +39,26 @@ final class ReadProbe {
   /// Whether somebody observes the reading of `row`, which the plan is of, or has observed it, or the row cannot be read: all that the long way of reading looks after.
   @inline(__always)
   func takesTheLongWay(_ row: ManagedObject) -> Bool {
-    switch row.readiness {
-    case .ready: break
-    case .observed, .unreadable: return true
-    // Rows that have no context belong to nobody who could use the probe alone.
-    case .withoutContext: return ManagedObject.isReadObserved
-    }
-    mark.isHashed.store(false, ordering: .relaxed)
+    if !row.isReadInPlace, let isLong = asksTheRow(row) { return isLong }
     box._withUnsafeGuaranteedRef { $0.registrar.access(Subject(), keyPath: path) }
     return mark.isHashed.load(ordering: .relaxed) ? renew() : false
+  }
+
+  /// What the row alone answers; nil where it is asked who observes.
+  @inline(never)
+  private func asksTheRow(_ row: ManagedObject) -> Bool? {
+    switch row.readiness {
+    case .ready: nil
+    case .observed, .unreadable: true
+    // Rows that have no context belong to nobody who could use the probe alone.
+    case .withoutContext: ManagedObject.isReadObserved
+    }
   }
 
   /// Each observation gets a registrar of its own, which goes with it.
   @inline(never)
   private func renew() -> Bool {
+    mark.isHashed.store(false, ordering: .relaxed)
     box.release()
     box = Unmanaged.passRetained(Box())
     return true

@@ -26,7 +26,7 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   /// The instance of the row, made when there is none.
   var model: Model {
     // Only instances of this class are ever set.
-    if let known = _model { return unsafeDowncast(known, to: Model.self) }
+    if let known = knownModel { return unsafeDowncast(known, to: Model.self) }
     return ModelMaking.making(plan.sink) { makeModel() }
   }
 
@@ -34,8 +34,9 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   // Not inlined: as a method it knows the class of the row, which others would have to look up for each.
   @inline(never)
   private func makeModel() -> Model {
+    _lastHold = false
     let made = Model(backingData: self)
-    _model = made
+    know(made)
     return made
   }
 
@@ -47,24 +48,26 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
     let plan = unsafeDowncast(first, to: ModelRow.self).plan
     let ownClass: AnyClass = RowBacking<Model>.self
     let isOfOwnClass = firstClass == ownClass
+    /// The instance of one of them.
+    func model(of object: ManagedObject) -> Model {
+      guard type(of: object) == ownClass else {
+        return unsafeDowncast(unsafeDowncast(object, to: ModelRow.self).anyModel(), to: Model.self)
+      }
+      let row = unsafeDowncast(object, to: RowBacking<Model>.self)
+      if let known = row.knownModel { return unsafeDowncast(known, to: Model.self) }
+      // Rows of one class and context have one plan.
+      if isOfOwnClass, row._plan == nil { row._plan = plan }
+      return row.makeModel()
+    }
     return ModelMaking.making(plan.sink) {
       Array(unsafeUninitializedCapacity: rows.count) { models, count in
-        for object in rows {
-          let model: Model
-          if type(of: object) == ownClass {
-            let row = unsafeDowncast(object, to: RowBacking<Model>.self)
-            if let known = row._model {
-              model = unsafeDowncast(known, to: Model.self)
-            } else {
-              // Rows of one class and context have one plan.
-              if isOfOwnClass, row._plan == nil { row._plan = plan }
-              model = row.makeModel()
-            }
-          } else {
-            model = unsafeDowncast(unsafeDowncast(object, to: ModelRow.self).anyModel(), to: Model.self)
+        rows.withUnsafeBufferPointer { rows in
+          for place in rows.indices {
+            // Unmanaged, so that no references are counted: the array holds the row.
+            let model = Unmanaged.passUnretained(rows[place])._withUnsafeGuaranteedRef { model(of: $0) }
+            (models.baseAddress.unsafelyUnwrapped + count).initialize(to: model)
+            count += 1
           }
-          (models.baseAddress.unsafelyUnwrapped + count).initialize(to: model)
-          count += 1
         }
       }
     }

@@ -289,8 +289,7 @@ extension ManagedObjectContext {
 
 /// The same array under its elements' known class, without a copy.
 private func unsafeDowncastArray<T: ManagedObject>(_ objects: [ManagedObject]) -> [T] {
-  if T.self == ManagedObject.self, let same = objects as? [T] { return same }
-  // Unsafe: class references have one representation; the caller checked the class of the entity and its subentities.
+  // Unsafe: class references have one representation; the caller checked the class of the entity and its subentities. A cast would ask each object.
   return unsafeBitCast(objects, to: [T].self)
 }
 

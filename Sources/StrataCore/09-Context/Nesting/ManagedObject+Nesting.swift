@@ -212,7 +212,10 @@ extension ManagedObject {
 
   /// A context below may have inserted the record and not saved it.
   final func noteWhetherStored() {
-    guard let context, !context.ancestors.isEmpty, context.isUnstored(self) else { return }
+    // Whoever asks has the context.
+    guard let contextReference,
+      contextReference._withUnsafeGuaranteedRef({ !$0.ancestors.isEmpty && $0.isUnstored(self) })
+    else { return }
     state.becomeUnstored()
   }
 }

@@ -31,13 +31,13 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// How many slots `table` has.
   @exclusivity(unchecked) @usableFromInline final var slotCount: Int32 = 0
   /// What the object is to its context.
-  @exclusivity(unchecked) final var state = ObjectState()
+  @exclusivity(unchecked) @usableFromInline final var state = ObjectState()
   /// The entity in its store (in no store, for an object made without a context). Nil only while the object is being made.
   /// Unmanaged: immortal, and not worth counting references for.
   @exclusivity(unchecked) final var boundReference: Unmanaged<BoundEntity>?
   @exclusivity(unchecked) final var primaryKey: UInt64 = 0
   /// Unmanaged: cleared by the context itself, in `deinit` and whenever it lets an object go; so never dangling.
-  @exclusivity(unchecked) final var contextReference: Unmanaged<ManagedObjectContext>?
+  @exclusivity(unchecked) @usableFromInline final var contextReference: Unmanaged<ManagedObjectContext>?
   final var context: ManagedObjectContext? {
     get { contextReference?.takeUnretainedValue() }
     set {

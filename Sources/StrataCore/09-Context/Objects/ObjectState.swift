@@ -1,12 +1,14 @@
 /// What a managed object is to its context.
 ///
 /// Other files ask for flags, and change them by the transitions below only.
-struct ObjectState {
-  private var flags: Flags = []
+@usableFromInline struct ObjectState: Sendable {
+  @usableFromInline private(set) var flags: Flags = []
 
   /// One bit each.
-  struct Flags: OptionSet {
-    let rawValue: UInt32
+  @usableFromInline struct Flags: OptionSet, Sendable {
+    @usableFromInline let rawValue: UInt32
+
+    @usableFromInline init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// New, never saved.
     static let inserted = Flags(rawValue: 1 << 0)
@@ -53,13 +55,15 @@ struct ObjectState {
     /// Deleted here only because its row was found gone, or it was deleted elsewhere: comes back when a merge tells that it is there again.
     static let missing = Flags(rawValue: 1 << 25)
     /// An observer is to be notified when a property changes that it has read.
-    static let observed = Flags(rawValue: 1 << 23)
+    static let observed = Flags(rawValue: observedBit)
+    @inlinable static var observedBit: UInt32 { 1 << 23 }
     /// A new object that is being deleted: only while `delete(_:)` runs.
     static let leaving = Flags(rawValue: 1 << 26)
     /// A new object that was deleted, until a did-change notification has reported it.
     static let departed = Flags(rawValue: 1 << 27)
     /// In no context, but related to others in none: see `LooseObjects`.
-    static let loose = Flags(rawValue: 1 << 28)
+    static let loose = Flags(rawValue: looseBit)
+    @inlinable static var looseBit: UInt32 { 1 << 28 }
 
     /// The draft belongs to what children may see of an event that is over: it is copied before the object is edited.
     static let draftShared = Flags(rawValue: 1 << 29)

@@ -61,6 +61,13 @@ extension ManagedObject {
   /// Whether the object has a context, without noting that this was asked for.
   package final var isInContext: Bool { contextReference != nil && !state.contains(.loose) }
 
+  /// Whether ``readiness`` is `ready` because attributes are read in place, as those of most objects are. Four loads, in the caller.
+  @inlinable @inline(__always)
+  package final var isReadInPlace: Bool {
+    fastRow != nil && contextReference != nil
+      && state.flags.rawValue & (ObjectState.Flags.observedBit | ObjectState.Flags.looseBit) == 0
+  }
+
   /// What an accessor of a module above has to know before it reads by slot.
   package enum Readiness { case ready, observed, unreadable, withoutContext }
 
