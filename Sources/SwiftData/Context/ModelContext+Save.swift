@@ -70,7 +70,9 @@ extension ModelContext {
 
   /// A new model that has become a row that was there: the instance shows that row from now on.
   private func follow(_ row: ModelRow) {
-    guard let model = row.knownModel as? any PersistentModel, let kept = rowKept(insteadOf: row) else { return }
+    guard let model = row.knownModel as? any PersistentModel, let kept = rowKept(insteadOf: row) else {
+      return
+    }
     kept.adopt(any: model)
   }
 

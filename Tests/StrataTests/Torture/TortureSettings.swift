@@ -29,7 +29,7 @@ enum TortureSettings {
   /// `STRATA_CRASH_STATES=n`: how many states after power cuts are opened.
   static let crashStates = number("STRATA_CRASH_STATES") ?? 500
   /// `STRATA_LOG_CRASH_STATES=n`: how many states of a data file and its log after power cuts are opened.
-  static let logCrashStates = number("STRATA_LOG_CRASH_STATES") ?? 400
+  static let logCrashStates = number("STRATA_LOG_CRASH_STATES") ?? 200
   /// `STRATA_LOG_FAULTS=n`: how many stories of a log are told with each of their calls failing.
   static let logFaults = number("STRATA_LOG_FAULTS") ?? 1
   /// `STRATA_LOG_STORE_CRASH_STATES=n`: how many states after power cuts of stores with a log are opened through contexts.

@@ -15,16 +15,12 @@ struct LogCuts: TortureKind {
 
   mutating func round() throws -> Int {
     let record = try LogCutRecord(seed: seed)
-    var violation: TortureViolation?
-    let examined = try record.examine { found in
-      if violation == nil { violation = found }
-    }
+    let examined = try record.examine()
     details = examined.details
     details["cuts"] = record.events.count
     details["stories with .\(record.durability)"] = 1
     details["stories with tears at \(record.tear) bytes"] = 1
     details["failed commits"] = record.failures
-    if let violation { throw violation }
     return examined.count
   }
 }
@@ -43,25 +39,33 @@ struct LogMutants: TortureKind {
     var total = 0
     for mutant in [.withoutPin, .withoutChain, .withoutCut, nil] as [LogProbe.Mutant?] {
       let name = mutant?.rawValue ?? "ignoring flushes"
-      var count = 0
       // One story need not come into the situation.
-      for number in 0..<20 where count == 0 {
+      let isFound = try (0..<20).contains { number in
         details["stories", default: 0] += 1
-        let record: LogCutRecord
-        do {
-          record = try LogCutRecord(seed: seed &+ UInt64(number) &* 7_919, mutant: mutant)
-        } catch let error as StorageError where mutant != nil && error.kind == .damaged {
-          // The story itself has come upon it, after a failed write.
-          count += 1
-          continue
-        }
-        _ = try record.examine(ignoringFlushes: mutant == nil, recoveryCuts: 0) { _ in count += 1 }
+        return try Self.isWrong(mutant, seed: seed &+ UInt64(number) &* 7_919)
       }
-      details["found \(name)"] = count
-      if count == 0 { throw TortureViolation("nothing was wrong \(name)") }
-      total += count
+      guard isFound else { throw TortureViolation("nothing was wrong \(name)") }
+      details["found \(name)"] = 1
+      total += 1
     }
     return total
+  }
+
+  /// Whether a story violates a promise; the first violation will do.
+  private static func isWrong(_ mutant: LogProbe.Mutant?, seed: UInt64) throws -> Bool {
+    let record: LogCutRecord
+    do {
+      record = try LogCutRecord(seed: seed, mutant: mutant)
+    } catch let error as StorageError where mutant != nil && error.kind == .damaged {
+      // The story itself has come upon it, after a failed write.
+      return true
+    }
+    do {
+      _ = try record.examine(ignoringFlushes: mutant == nil, recoveryCuts: 0)
+      return false
+    } catch is TortureViolation {
+      return true
+    }
   }
 }
 
@@ -97,9 +101,9 @@ struct LogCutRecord {
     failures = story.failures
   }
 
-  /// Cuts after every event, examines states, and reports those that break a promise; how many distinct ones there were.
+  /// Cuts after every event, and examines states until one breaks a promise; how many distinct ones there were.
   func examine(
-    ignoringFlushes: Bool = false, recoveryCuts: Int = 4, report: (TortureViolation) -> Void
+    ignoringFlushes: Bool = false, recoveryCuts: Int = 4
   ) throws -> (count: Int, details: [String: Int]) {
     var disk = SimulatedDisk(
       folder: folder, ignoresFlushes: ignoringFlushes, tears: [LogExamination.logName: tear])
@@ -111,14 +115,13 @@ struct LogCutRecord {
     for (number, event) in events.enumerated() {
       try disk.apply(event)
       if case .marked(let kind, let value) = event { try promises.take(kind: kind, value: value) }
-      disk.forEachState(atMost: 8, &random) { state in
+      try disk.forEachState(atMost: 8, &random) { state in
         do throws(TortureViolation) {
           let found = try examination.examine(state.files)
           if let objection = promises.objection(to: found) { throw TortureViolation(objection) }
         } catch {
-          report(
-            TortureViolation(
-              "cut after event \(number) of \(events.count), .\(durability), \(Self.kind(event)): \(error)"))
+          throw TortureViolation(
+            "cut after event \(number) of \(events.count), .\(durability), \(Self.kind(event)): \(error)")
         }
       }
     }
