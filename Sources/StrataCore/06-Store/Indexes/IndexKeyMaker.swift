@@ -111,6 +111,12 @@ struct IndexKeyMaker: ~Copyable {
     entries.append(builder.bytes, isTruncated: isTruncated, isConstrained: isConstrained)
   }
 
+  /// Calls `body` with the last key, if the row has one.
+  @inline(__always)
+  func withKey(_ body: (UnsafeRawBufferPointer) -> Void) {
+    if isMember { body(builder.bytes) }
+  }
+
   /// Whether the last keys of both are the same bytes, or there are none.
   func hasSameKey(as other: borrowing IndexKeyMaker) -> Bool {
     isMember == other.isMember && IndexEntries.order(builder.bytes, other.builder.bytes) == 0

@@ -113,6 +113,20 @@ import Testing
       } == [.indexEntryMissing])
   }
 
+  @Test func asManyIndexEntriesAsRowsButNotTheirsAreFound() throws {
+    #expect(
+      try problems { parts, transaction in
+        let keyspace = try Self.keyspace("Item.byI64", parts)
+        var key = try transaction.withCursor(keyspace) { cursor in
+          let key = Array(try #require(try cursor.last()).key)
+          try cursor.delete()
+          return key
+        }
+        key[key.count - 9] ^= 1
+        try key.withUnsafeBytes { try transaction.put(keyspace, $0, .init(start: nil, count: 0)) }
+      } == [.indexEntryMissing, .indexEntryStray])
+  }
+
   @Test func duplicateOfAConstraintIsFound() throws {
     #expect(
       try problems { parts, transaction in
