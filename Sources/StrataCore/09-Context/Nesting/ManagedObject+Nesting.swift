@@ -194,6 +194,17 @@ extension ManagedObject {
     settleBase(isStored: unsaved.isBaseStored)
   }
 
+  /// A child has saved the record over a newer stored row than this object shows, and nothing but relationships was edited here: these lie above that row
+  /// then, as they would above what the child has saved of a record that was not edited at all.
+  final func adoptNewerBase(of unsaved: StratumRow) {
+    guard unsaved.isBaseStored, !state.contains(.unsavedRow), let snapshot,
+      let base = unsaved.base, base.version > snapshot.version,
+      draft.map({ $0.changed.isEmpty && $0.primitive.isEmpty }) ?? true
+    else { return }
+    takeBase(of: unsaved)
+    settleFastRow()
+  }
+
   /// What lies beneath the context's own changes is the object's row again.
   final func settleBase(isStored: Bool) {
     state.standOnStoredRow()

@@ -161,6 +161,8 @@ extension ManagedObjectContext {
     _ deletedBefore: Set<ObjectIdentifier>
   ) {
     willChange(object)
+    // What leads to it may have been brought in line before: that is no edit of what was shown here.
+    if let row = strata.row(change.table, change.primaryKey) { object.adoptNewerBase(of: row) }
     switch change.kind {
     case .insert:
       // It became an edit here when what leads to it was brought in line: that it is new is still to be told.

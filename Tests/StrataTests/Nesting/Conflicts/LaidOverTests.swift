@@ -37,6 +37,52 @@ struct LaidOverTests {
     #expect(saved.rating == 5 && saved.notes == "glassy")
   }
 
+  @Test(
+    "rules 153, 155: what a child gives to a record that it has read anew brings nothing older back, and meets no conflict",
+    arguments: [false, true], [Edit.members, .value, .deletion])
+  func relatedAnew(undoes: Bool, edit: Edit) throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let parent = store.context()
+    let sales = parent.make(Department.self, "sales")
+    let ann = parent.make(Employee.self, "Ann")
+    if edit == .deletion { ann.department = sales }
+    try parent.save()
+    if undoes { parent.undoManager = UndoManager() }
+    // Edited here, so that what a child says of it leads to the department before it is the department's turn.
+    ann.level = 7
+    parent.processPendingChanges()
+    let other = store.context()
+    try other.find(Department.self, "sales").name = "trade"
+    try other.save()
+    let child = ManagedObjectContext(.confinement, parent: parent)
+    let trade = try child.find(Department.self, "trade")
+    switch edit {
+    case .members: trade.employees = [try child.find(Employee.self, "Ann")]
+    case .value:
+      try child.find(Employee.self, "Ann").department = trade
+      trade.name = "export"
+    case .deletion: child.delete(trade)
+    }
+    try child.save()
+    let expected: [String?] = edit == .deletion ? [] : [edit == .value ? "export" : "trade"]
+    if edit != .deletion {
+      child.refreshAllObjects()
+      #expect(trade.name == expected.first)
+      #expect(sales.name == expected.first && sales.employees.names == ["Ann"])
+    }
+    try parent.save()
+    let saved = try store.fresh { context in
+      let ann = try context.find(Employee.self, "Ann")
+      return (
+        try context.fetch(FetchRequest<Department>(entityName: "Department")).map(\.name), ann.level,
+        ann.department?.name
+      )
+    }
+    #expect(saved == (expected, 7, expected.first ?? nil))
+  }
+
+  enum Edit { case members, value, deletion }
+
   @Test("the same over what a context further down has not saved")
   func unsavedFurtherDown() throws {
     try store.save("Bells")
