@@ -57,7 +57,7 @@ struct LaidOverTests {
     let child = ManagedObjectContext(.confinement, parent: parent)
     let trade = try child.find(Department.self, "trade")
     switch edit {
-    case .members: trade.employees = [try child.find(Employee.self, "Ann")]
+    case .members: trade.employees.insert(try child.find(Employee.self, "Ann"))
     case .value:
       try child.find(Employee.self, "Ann").department = trade
       trade.name = "export"
