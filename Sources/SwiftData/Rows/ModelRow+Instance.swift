@@ -31,11 +31,12 @@ extension ModelRow {
   // Not inlined: the reference to an instance that is ending goes before this returns.
   @inline(never)
   private final func instance() -> AnyObject? {
-    if let address = _address {
-      _address = nil
-      _reference = address.takeUnretainedValue()
-    }
-    return _reference
+    guard let address = _address else { return _reference }
+    _address = nil
+    // Kept until the weak reference has been read: else this could be the last one to release it, within the turn.
+    let kept = address.takeUnretainedValue()
+    _reference = kept
+    return withExtendedLifetime(kept) { _reference }
   }
 
   /// The row's instance is `model`, whose `_RowReference` was made last.
