@@ -194,13 +194,15 @@ extension ManagedObject {
     settleBase(isStored: unsaved.isBaseStored)
   }
 
-  /// A child has saved the record over a newer stored row than this object shows, and nothing but relationships was edited here: these lie above that row
-  /// then, as they would above what the child has saved of a record that was not edited at all.
+  /// A child has saved the record over a newer row than this object shows, and no value was edited here: relationships that were lie above that row then, as they
+  /// would above what the child has saved of a record that was not edited at all.
   final func adoptNewerBase(of unsaved: StratumRow) {
-    guard unsaved.isBaseStored, !state.contains(.unsavedRow), let snapshot,
-      let base = unsaved.base, base.version > snapshot.version,
-      draft.map({ $0.changed.isEmpty && $0.primitive.isEmpty }) ?? true
-    else { return }
+    guard let context, let snapshot, let base = unsaved.base, draft?.changed.isEmpty ?? true else { return }
+    // Versions count stored rows. What lies beneath a row that is not stored was looked up when the child saved.
+    let isStored = unsaved.isBaseStored && !state.contains(.unsavedRow)
+    guard isStored ? base.version > snapshot.version : base.base != snapshot.base else { return }
+    context.forgetMembers(referredToBy: home.entity, nil)
+    context.undoRecorder?.moveBase(of: self, to: base)
     takeBase(of: unsaved)
     settleFastRow()
   }

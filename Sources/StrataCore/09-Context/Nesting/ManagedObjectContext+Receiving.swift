@@ -106,7 +106,7 @@ extension ManagedObjectContext {
     guard let binding = coordinator.binding(change.bound.storeIndex) else { return }
     let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
     let known = known(change.primaryKey, as: change.bound, in: table)
-    if let known, !known.state.isDisjoint(with: .ownChange) {
+    if let known, showsOwnValues(known, beside: change) {
       return applyToEdited(change, known, binding, deletedBefore)
     }
     guard let row = strata.row(change.table, change.primaryKey),
@@ -127,13 +127,17 @@ extension ManagedObjectContext {
     guard let binding = coordinator.binding(change.bound.storeIndex) else { return true }
     let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
     guard let known = known(change.primaryKey, as: change.bound, in: table) else { return false }
-    // Values that were set beneath the accessors take precedence over the row, too.
-    if known.state.isDisjoint(with: .ownChange), !known.hasDraft || change.kind == .insert {
-      applyToClean(change, known)
-    } else {
+    if showsOwnValues(known, beside: change) {
       applyToEdited(change, known, binding, deletedBefore)
+    } else {
+      applyToClean(change, known)
     }
     return true
+  }
+
+  /// Whether something of `object` is edited here. Values that were set beneath the accessors take precedence over a row, too.
+  private func showsOwnValues(_ object: ManagedObject, beside change: StratumRow) -> Bool {
+    !object.state.isDisjoint(with: .ownChange) || object.hasDraft && change.kind != .insert
   }
 
   private func applyToClean(_ change: StratumRow, _ object: ManagedObject) {
@@ -152,6 +156,10 @@ extension ManagedObjectContext {
       changes.note(object, .delete)
       return
     }
+    if let old = object.snapshot, row.isBaseStored, let base = row.base, old.version < base.version {
+      // The child has read it anew: others may be members of its owners, and it of others.
+      forgetMembers(referredToBy: object.home.entity, nil)
+    }
     object.take(row, isOwn: true)
     changes.note(object, change.kind == .insert ? .insert : .update)
   }
@@ -161,8 +169,12 @@ extension ManagedObjectContext {
     _ deletedBefore: Set<ObjectIdentifier>
   ) {
     willChange(object)
-    // What leads to it may have been brought in line before: that is no edit of what was shown here.
-    if let row = strata.row(change.table, change.primaryKey) { object.adoptNewerBase(of: row) }
+    // What leads to it may have been brought in line before: that is no edit of what was shown here. A deletion is one.
+    if object.state.isDisjoint(with: .deleted) || !deletedBefore.contains(ObjectIdentifier(object)),
+      let row = strata.row(change.table, change.primaryKey)
+    {
+      object.adoptNewerBase(of: row)
+    }
     switch change.kind {
     case .insert:
       // It became an edit here when what leads to it was brought in line: that it is new is still to be told.

@@ -146,8 +146,11 @@ extension ManagedObjectContext {
         object.state.standOnStoredRow()
       }
     }
-    // Edited since: what is the same as it was saved is no change.
-    if object.hasDraft { object.editableDraft().changed = object.slotsThatDiffer }
+    // Edited since: what is the same as it was saved is no change, also where a merge has brought something else.
+    if object.hasDraft {
+      if let change, object.snapshot?.base != change.row.base { object.dropSavedEdits(of: entry) }
+      object.editableDraft().changed = object.slotsThatDiffer
+    }
     object.settleFastRow()
     flight.landed.append(object)
   }
@@ -324,6 +327,18 @@ extension ManagedObject {
   final func isBehind(_ written: RowSnapshot, from base: RowSnapshot?) -> Bool {
     guard let snapshot else { return true }
     return snapshot.base == base?.base || snapshot.version <= written.version
+  }
+
+  /// Attributes that are as a save without stopping has written them were not edited since. A row that is newer than the one that was written lies beneath.
+  final func dropSavedEdits(of entry: SaveFlight.Entry) {
+    guard let saved = entry.draft else { return }
+    let draft = editableDraft()
+    saved.changed.forEach { slot in
+      guard draft.isChanged(slot), home.entity.relationship(slot: slot) == nil,
+        Self.isSame(draft[slot], saved[slot])
+      else { return }
+      draft.clear(slot)
+    }
   }
 
   /// The draft is being saved, or children may see it, and the object is edited: from now on it has a draft of its own.

@@ -42,6 +42,14 @@ final class UndoRecorder {
     if known.insert(ObjectIdentifier(object)).inserted { states.append(state(saveCount)) }
   }
 
+  /// A newer stored row has come beneath `object`, of which no value was edited: what was noted of it in this event stands on that row, too.
+  func moveBase(of object: ManagedObject, to row: RowSnapshot) {
+    guard known.contains(ObjectIdentifier(object)),
+      let place = states.lastIndex(where: { $0.object === object })
+    else { return }
+    states[place].moveBase(to: row)
+  }
+
   /// What the event has changed; forgets it.
   func takeEvent() -> UndoEvent {
     defer {

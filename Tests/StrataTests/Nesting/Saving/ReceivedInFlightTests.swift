@@ -337,8 +337,8 @@ struct ReceivedInFlightTests {
 
   @Test(
     "a newer row that was merged before the objects have taken over what was saved stays",
-    arguments: [false, true])
-  func landingDoesNotFallBehindAMerge(isChilds: Bool) async throws {
+    arguments: [(false, false), (true, false), (false, true)])
+  func landingDoesNotFallBehindAMerge(isChilds: Bool, isEdited: Bool) async throws {
     try store.save("Bells")
     let bells = try main.entry("Bells")
     if isChilds {
@@ -348,6 +348,7 @@ struct ReceivedInFlightTests {
       bells.rating = 5
     }
     try await whileSaving {
+      if isEdited { bells.height = 2 }
     } then: {
       // Written, and not landed: this holds the main queue.
       while try store.savedEntries() != ["Bells 5"] { usleep(1_000) }
@@ -357,14 +358,17 @@ struct ReceivedInFlightTests {
         forName: ManagedObjectContext.didSaveObjectsNotification, object: other, queue: nil
       ) { saved.add($0) }
       defer { NotificationCenter.default.removeObserver(token) }
-      try other.entry("Bells").notes = "theirs"
+      let theirs = try other.entry("Bells")
+      theirs.notes = "theirs"
+      theirs.rating = 1
       try other.save()
       main.mergeChanges(fromContextDidSave: try #require(saved.first))
     }
-    #expect(bells.notes == "theirs" && bells.rating == 5)
+    #expect(bells.notes == "theirs" && bells.rating == 1)
     bells.height = 2
     try main.save()
-    #expect(try store.context().entry("Bells").notes == "theirs")
+    let found = try store.context().entry("Bells")
+    #expect(found.notes == "theirs" && found.rating == 1 && found.height == 2)
   }
 
   @Test("a transient value that is set above a save to a parent stays", arguments: [false, true])

@@ -272,7 +272,8 @@ final class Strata: Sendable {
       top.put(whole, table, key)
       return true
     }
-    if change.isBaseStored, found.isStored, change.base?.version == found.row.version || found.isForeign {
+    let isSame = change.base?.version == found.row.version
+    if change.isBaseStored, found.isStored, isSame || found.isForeign && !change.isOnlyLinked {
       // Where another context has written a newer row, the change stays one of what is known here: the save that reaches the store meets
       // the other there, and asks the merge policy. What the child has read may be older than that, and no reader may see the context
       // fall back behind what it has saved itself.
@@ -285,7 +286,8 @@ final class Strata: Sendable {
       return true
     }
     let moved = try change.moved(
-      onto: found.familiar, isStored: found.isStored, keeping: found.externals, in: store)
+      onto: change.isOnlyLinked ? found.row : found.familiar, isStored: found.isStored,
+      keeping: found.externals, in: store)
     top.put(moved, table, key)
     return true
   }

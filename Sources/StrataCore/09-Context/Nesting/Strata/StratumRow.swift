@@ -110,13 +110,26 @@ extension StratumRow {
     case .insert: return revived(by: change)
     case .delete: return kind == .insert ? nil : deletion(change)
     case .update:
-      let (row, externals) = try combined(with: change, in: store)
+      let base = base(beneath: change)
+      let (row, externals) =
+        base?.base == self.base?.base ? try combined(with: change, in: store) : (change.row, change.externals)
       return StratumRow(
         kind, bound, primaryKey, row: row, externals: externals,
         changedSlots: changedSlots.union(change.changedSlots),
         base: base, isBaseStored: isBaseStored, transients: change.transients ?? transients,
         edges: edges.followed(by: change.edges))
     }
+  }
+
+  /// Whether only to-many relationships or transient values have changed: no value of the row is at stake then, whoever has written a newer one.
+  var isOnlyLinked: Bool { kind == .update && changedSlots.isEmpty }
+
+  /// What lies beneath this and `change` together: the newer stored row, if this says nothing of the row.
+  private func base(beneath change: StratumRow) -> RowSnapshot? {
+    guard isOnlyLinked, isBaseStored, change.isBaseStored, let base, let theirs = change.base,
+      theirs.version > base.version
+    else { return base }
+    return theirs
   }
 
   /// `change`, by a child, laid over this, which is on its way down: this is what lies beneath.
@@ -156,7 +169,7 @@ extension StratumRow {
   /// An update of no value, only of to-many relationships or transient values, as one of all values: it is to meet the absence of its
   /// row, like any other update.
   var wholeIfOnlyLinked: StratumRow? {
-    guard kind == .update, changedSlots.isEmpty else { return nil }
+    guard isOnlyLinked else { return nil }
     return StratumRow(
       .update, bound, primaryKey, row: row, externals: externals, changedSlots: bound.persistentSlots,
       base: base,
@@ -200,7 +213,7 @@ extension StratumRow {
       left.formUnion(leftReferences)
     }
     return StratumRow(
-      .delete, bound, primaryKey, row: nil, base: base, isBaseStored: isBaseStored,
+      .delete, bound, primaryKey, row: nil, base: base(beneath: deletion), isBaseStored: isBaseStored,
       edges: edges.removals.followed(by: deletion.edges), leftReferences: left)
   }
 
