@@ -234,6 +234,29 @@ import Testing
     #expect(none["recordsHistory"] as? Bool == false)
   }
 
+  @Test func aPageOfTheHistoryReadsNothingNewer() throws {
+    let library = try Library(recordsHistory: true)
+    for number in 1...120 {
+      try library.edit { context in
+        for shelf in try context.fetch(FetchRequest<ManagedObject>(entityName: "Shelf")) {
+          shelf.setValue("Room \(number)", forKey: "room")
+        }
+      }
+    }
+    let page = try Page(library)
+    var numbers: [Int] = []
+    var query = ["limit": "20"]
+    while true {
+      let answer = try page.client.object("history", query)
+      let transactions = try #require(answer["transactions"] as? [[String: Any]])
+      numbers += try transactions.map { try #require($0["number"] as? Int) }
+      #expect(answer["read"] as? Int ?? .max <= 21, "page behind \(numbers.count - transactions.count)")
+      if answer["hasMore"] as? Bool == false { break }
+      query["before"] = String(try #require(numbers.last))
+    }
+    #expect(numbers.count == 121 && zip(numbers, numbers.dropFirst()).allSatisfy { $0 > $1 })
+  }
+
   @Test func theModelAndTheSpaceAreTold() throws {
     let page = try Page(try Library())
     let diagram = try page.client.get("diagram")
