@@ -52,7 +52,7 @@ extension StoreBrowser {
         limit == 0 ? [] : try window.reading.fetch(resolved, mode: .rows).rows.map { ($0.primaryKey, $0) }
       (commit, hierarchy) = (number, resolved.hierarchyNumber)
     } else {
-      let listing = try listings.listing(key, of: store, at: at) {
+      let listing = try listings.listing(key, of: store, at: at, newest: number) {
         // Of the newest commit, whichever was asked for: an older one cannot be had again.
         RowListing(
           commit: number, hierarchy: resolved.hierarchyNumber,
