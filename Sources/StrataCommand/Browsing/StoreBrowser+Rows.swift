@@ -24,7 +24,8 @@ extension StoreBrowser {
       "store": .string(StorePath.resolved(path).lastPathComponent),
       "path": .string(StorePath.resolved(path).path),
       "uuid": .string(store.followed.identifier.uuidString), "writes": .boolean(writes),
-      "commit": .number(Int(number)),
+      // Another one when another file has taken the store's place.
+      "opened": .string(store.identity.uuidString), "commit": .number(Int(number)),
       "recordsHistory": .boolean(try store.coordinator.currentHistoryToken() != nil),
       "entities": .array(entities),
     ])

@@ -133,6 +133,11 @@ package final class StoreBrowser: Sendable {
     return edits
   }
 
+  /// What the edits have read so far; nil where the store is only read.
+  package var editStatistics: ManagedObjectContext.Statistics? {
+    opened.withLock { $0 }.edits?.statistics
+  }
+
   /// The names that are answered, in alphabetical order.
   package static let names = [
     "begin", "changes", "diagram", "discard", "edit", "history", "members", "object", "pending", "plan",
