@@ -119,6 +119,7 @@ import Testing
     let again = try Self.books(try page.change("redo").object, of: "Author/p1")
     #expect(Self.added(again) == ["Book/p1", "Book/p3"], "\(again)")
     _ = try page.change("save")
+    #expect(page.browser.editStatistics?.relationshipFaultsFired == 0, "the members were not loaded")
     let expected = before.filter { $0 != "Book/p6" && $0 != "Book/p3" } + ["Book/p1", "Book/p3"]
     for limit in [1, 7, 100, 500] { #expect(try page.members(of: "Author/p1", limit: limit) == expected) }
   }
