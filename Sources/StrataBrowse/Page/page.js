@@ -282,6 +282,8 @@ class ObjectView {
       const edit = pending.changes.get(this.id);
       const object = edit?.kind === "inserted" ? edit.object : await ask("object", { id: this.id });
       if (turn !== this.turn || this.isClosed) return;
+      // Pages of members that were asked for stay while nothing has been saved.
+      if (this.object?.commit !== object.commit) this.lists?.forEach((list) => list.forget());
       this.object = object;
       this.draw();
     } catch (error) {
@@ -368,23 +370,10 @@ class ObjectView {
     return [label, dd];
   }
 
-  // Members, which can be added and taken away where the relationship is the object's own.
-  toMany(saved, edited, isOwn = false) {
-    const many = edited ?? saved, name = saved.name;
-    const message = h("div", { class: "message", role: "alert" });
-    const set = async (value, adds) => { try { const text = this.adding?.get(name); if (adds) this.adding?.delete(name); await change({ kind: "member", id: this.id, name, value, adds }).catch((error) => { if (adds && text) this.adding.set(name, text); throw error; }); } catch (error) { message.textContent = errorText(error); } };
-    const item = (member) => h("li", {}, link(member), isOwn ? h("button", { type: "button", class: "writing small", "aria-label": `Take away ${member.id}`, click: () => set(member.id, false) }, "×") : null);
-    const list = h("ul", { class: "links" }, many.members.map(item));
-    const more = h("button", { type: "button", hidden: Boolean(edited) || many.members.length >= many.count, click: async () => {
-      try {
-        const answer = await ask("members", { id: this.id, relationship: name, offset: list.children.length, limit: 200 });
-        list.append(...answer.members.map(item));
-        more.hidden = list.children.length >= answer.count;
-      } catch (error) { more.replaceWith(failure(error)); }
-    } }, "More");
-    const field = h("input", { value: this.adding?.get(name) ?? "", placeholder: `${many.destination}/p1`, "aria-label": `Add to ${name}`, class: "writing", input: () => { (this.adding ??= new Map()).set(name, field.value); }, keydown: (event) => { if (event.key === "Enter" && field.value.trim()) set(field.value.trim(), true); } });
-    return [h("dt", {}, name, h("small", {}, `${many.isOrdered ? "ordered, " : ""}${count(many.count)} ${many.destination}`)),
-      h("dd", { "data-name": name, class: edited ? "edited" : "" }, list, more, isOwn ? [field, message] : null, ...this.wrong(name))];
+  toMany(saved, edit, isOwn = false) {
+    const list = (this.lists ??= new Map()).get(saved.name) ?? new MemberList(this, isOwn);
+    this.lists.set(saved.name, list);
+    return list.draw(saved, edit);
   }
 
   changed(change) {
@@ -493,31 +482,7 @@ class SpaceView {
   changed() { return this.show(); }
 }
 
-// MARK: Live
-
-function tellLive(text, isWell) { Object.assign($("live"), { textContent: text, className: isWell ? "badge on" : "badge warn" }); }
-function lost() { tellLive("ended", false); }
-async function follow() {
-  for (;;) {
-    try {
-      const change = await ask("changes", { after: state.commit, wait: 25 });
-      tellLive("live", true);
-      if (change.isReplaced) { await start(); route(); continue; }
-      if (state.begin.writes) await refreshPending();
-      if (change.commit === state.commit) continue;
-      state.commit = change.commit;
-      $("live").title = `commit ${count(state.commit)}`;
-      const begun = performance.now();
-      await start();
-      await state.view?.changed?.(change);
-      // A store that is written all the time is looked at for a fifth of the time at most.
-      await new Promise((done) => setTimeout(done, 300 + 4 * (performance.now() - begun)));
-    } catch (error) {
-      if (error.isLost) lost(); else tellLive(errorText(error), false);
-      await new Promise((done) => setTimeout(done, 2000));
-    }
-  }
-}
+// MARK: The beginning
 
 // The entities and their counts.
 async function start() {

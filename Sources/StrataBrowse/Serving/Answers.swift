@@ -1,19 +1,21 @@
-import Foundation
+import NIOPosix
 import StrataCommand
 
 /// Answers requests that may be answered, beside the event loops.
 final class Answers: Sendable {
-  /// So many at a time; others wait. Each may keep a core busy.
-  private static let atATime = 4
-
   private let browser: StoreBrowser
-  private let queue: OperationQueue
+  /// A thread for each connection, which has one request at a time: no request waits for another one to be answered, however long that takes.
+  private let threads: NIOThreadPool
 
-  init(_ browser: StoreBrowser) {
+  /// - Parameter most: How many connections there may be.
+  init(_ browser: StoreBrowser, most: Int) {
     self.browser = browser
-    queue = OperationQueue()
-    queue.maxConcurrentOperationCount = Self.atATime
+    threads = NIOThreadPool(numberOfThreads: most)
+    threads.start()
   }
+
+  /// What is being answered is not waited for.
+  func stop() { threads.shutdownGracefully { _ in } }
 
   /// Calls `reply` once, on any thread.
   func answer(_ passed: Gate.Passed, _ body: [UInt8], reply: @escaping @Sendable (BrowseAnswer) -> Void) {
@@ -23,7 +25,9 @@ final class Answers: Sendable {
       guard let file = PageFile.all[name] else { return reply(BrowseAnswer(status: 404)) }
       reply(BrowseAnswer(type: file.type, body: file.bytes))
     case .answer(let name, let query, let isPost):
-      queue.addOperation { [browser] in
+      threads.submit { [browser] state in
+        // The program ends.
+        guard case .active = state else { return }
         browser.answer(BrowseRequest(name: name, query: query, body: body, isPost: isPost), reply: reply)
       }
     }

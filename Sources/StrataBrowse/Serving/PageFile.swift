@@ -9,6 +9,8 @@ struct PageFile {
     "page.css": PageFile(type: "text/css; charset=utf-8", bytes: PackageResources.page_css),
     "page.js": PageFile(type: "text/javascript; charset=utf-8", bytes: PackageResources.page_js),
     "edits.js": PageFile(type: "text/javascript; charset=utf-8", bytes: PackageResources.edits_js),
+    "live.js": PageFile(type: "text/javascript; charset=utf-8", bytes: PackageResources.live_js),
+    "members.js": PageFile(type: "text/javascript; charset=utf-8", bytes: PackageResources.members_js),
     "icon.svg": PageFile(type: "image/svg+xml", bytes: PackageResources.icon_svg),
   ]
 }

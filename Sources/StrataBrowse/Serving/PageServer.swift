@@ -14,6 +14,7 @@ package final class PageServer: Sendable {
 
   private let group: MultiThreadedEventLoopGroup
   private let channel: any Channel
+  private let answers: Answers
   /// Where it listens.
   package let port: Int
   /// The address of the page, with the secret.
@@ -26,7 +27,8 @@ package final class PageServer: Sendable {
   package init(_ browser: StoreBrowser, port: UInt16 = 0) throws {
     group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let secret = Gate.makeSecret()
-    let answers = Answers(browser)
+    let answers = Answers(browser, most: Self.mostConnections)
+    self.answers = answers
     let connections = ConnectionCount(most: Self.mostConnections)
     // The gate has to know the port, which may not be known yet: connections that come before it is are closed.
     let gate = Late<Gate>()
@@ -54,6 +56,7 @@ package final class PageServer: Sendable {
         }
         .bind(host: "127.0.0.1", port: Int(port)).wait()
     } catch {
+      answers.stop()
       try? group.syncShutdownGracefully()
       let isBusy = (error as? IOError)?.errnoCode == EADDRINUSE
       throw BrowseReport.failure(
@@ -74,6 +77,7 @@ package final class PageServer: Sendable {
   /// Closes all connections.
   package func stop() {
     channel.close(promise: nil)
+    answers.stop()
     try? group.syncShutdownGracefully()
   }
 }

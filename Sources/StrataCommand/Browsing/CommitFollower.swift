@@ -93,6 +93,7 @@ final class CommitFollower: @unchecked Sendable {
     let names = store.schema.entities.map(\.name)
     var members: [(String, JSONValue)] = [
       ("commit", .number(Int(reading.newest))), ("isReplaced", false), ("isUnknown", .boolean(isUnknown)),
+      ("opened", .string(store.identity.uuidString)),
       ("uncertain", .strings(uncertain.sorted().map { names[$0] })),
     ]
     for word in ["inserted", "updated", "deleted", "related"] {

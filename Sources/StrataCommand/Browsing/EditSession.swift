@@ -5,8 +5,10 @@ import StrataCore
 final class EditSession: Sendable {
   /// How many changed objects are listed.
   private static let most = 500
-  /// How many members of a relationship that was edited are listed.
-  private static let mostMembers = 100
+  /// How many of the members that were added to a relationship, or taken away, are listed.
+  private static let mostMembers = 1_000
+  /// How many of them with their texts: each is a row to be read.
+  private static let mostLabels = 100
   private static let textLength = 2_000
   /// Who is named in the history.
   private static let author = "strata browse"
@@ -42,6 +44,8 @@ final class EditSession: Sendable {
   }
 
   var hasChanges: Bool { context.performAndWait { context.hasChanges } }
+  /// What the edits have read so far.
+  var statistics: ManagedObjectContext.Statistics { context.performAndWait { context.statistics } }
 
   // MARK: What the page asks for
 
@@ -151,20 +155,19 @@ final class EditSession: Sendable {
     object.setValue(target, forKey: relationship.name)
   }
 
-  /// Adds a member, at the end of an ordered relationship, or takes it away.
+  /// Adds a member, at the end of an ordered relationship, or takes it away. The other members are not read.
   private func setMember(_ object: ManagedObject, _ edit: BrowseEdit) throws {
     let relationship = try relationship(of: object, edit, isToMany: true)
     let member = try self.object(try edit.text(edit.value, "value"))
     try check(member, relationship)
     if relationship.isOrdered {
-      var members = object.value(forKey: relationship.name) as? [ManagedObject] ?? []
-      members.removeAll { $0 === member }
+      let members = object.orderedRelated(ManagedObject.self, slot: relationship.slot)
+      // One that is there already moves to the end.
+      members.remove(member)
       if edit.adds { members.append(member) }
-      object.setValue(members, forKey: relationship.name)
     } else {
-      var members = object.value(forKey: relationship.name) as? Set<ManagedObject> ?? []
+      let members = object.related(ManagedObject.self, slot: relationship.slot)
       if edit.adds { members.insert(member) } else { members.remove(member) }
-      object.setValue(members, forKey: relationship.name)
     }
   }
 
@@ -197,8 +200,10 @@ final class EditSession: Sendable {
     try Names.entity(object.objectID.entityName, in: schema)
   }
 
-  private func name(_ object: ManagedObject) -> String {
-    "\(object.objectID.entityName)/\(object.objectID.uriRepresentation().lastPathComponent)"
+  private func name(_ object: ManagedObject) -> String { name(object.objectID) }
+
+  private func name(_ id: ManagedObjectID) -> String {
+    "\(id.entityName)/\(id.uriRepresentation().lastPathComponent)"
   }
 
   /// By entity and key: no name is made to compare two of a million.
@@ -256,9 +261,9 @@ final class EditSession: Sendable {
     let shape = EntityShape(try entity(of: object), schema)
     if kind == "inserted" {
       members.append(("object", try whole(name, object, shape)))
-      return .object(members)
     }
-    let changed = Set(object.changedValues().keys)
+    // Of a new object only the members: everything else of it is there.
+    let changed = kind == "inserted" ? [] : object.changedNames
     members.append(
       (
         "values",
@@ -280,7 +285,10 @@ final class EditSession: Sendable {
     members.append(
       (
         "members",
-        .object(shape.toMany.filter { changed.contains($0.name) }.map { ($0.name, many($0, object)) })
+        .object(
+          try shape.toMany.filter { changed.contains($0.name) || kind == "inserted" }.map {
+            ($0.name, try many($0, object))
+          })
       ))
     return .object(members)
   }
@@ -306,7 +314,13 @@ final class EditSession: Sendable {
       "id": .string(name), "entity": .string(shape.entity.name), "saved": 0,
       "uri": .string("x-coredata://\(identifier.uuidString)/\(name)"), "attributes": .array(attributes),
       "toOne": .array(toOne),
-      "toMany": .array(shape.toMany.map { many($0, object) }), "incoming": [],
+      "toMany": .array(
+        shape.toMany.map {
+          [
+            "name": .string($0.name), "destination": .string(schema.entities[$0.destination].name),
+            "isOrdered": .boolean($0.isOrdered), "count": 0, "members": [],
+          ]
+        }), "incoming": [],
     ]
   }
 
@@ -342,15 +356,19 @@ final class EditSession: Sendable {
     return ["id": .string(name(object)), "label": .optional(label.map { String($0.prefix(60)) })]
   }
 
-  private func many(_ relationship: RelationshipSchema, _ object: ManagedObject) -> JSONValue {
-    let value = object.value(forKey: relationship.name)
-    let members =
-      value as? [ManagedObject] ?? (value as? Set<ManagedObject> ?? []).sorted { Self.isBefore($0, $1) }
+  /// What was done to the members: the others are as they are saved.
+  private func many(_ relationship: RelationshipSchema, _ object: ManagedObject) throws -> JSONValue {
+    let edits = try object.memberEdits(relationship.name)
     return [
-      "name": .string(relationship.name),
-      "destination": .string(schema.entities[relationship.destination].name),
-      "isOrdered": .boolean(relationship.isOrdered), "count": .number(members.count),
-      "members": .array(members.prefix(Self.mostMembers).map { target($0) }),
+      "count": .number(object.related(ManagedObject.self, slot: relationship.slot).count),
+      "added": .array(
+        edits.added.prefix(Self.mostMembers).enumerated().map { place, id in
+          place < Self.mostLabels
+            ? target(context.object(with: id)) : ["id": .string(name(id)), "label": .null]
+        }),
+      "addedCount": .number(edits.added.count),
+      "removed": .strings(edits.removed.prefix(Self.mostMembers).map { name($0) }),
+      "removedCount": .number(edits.removed.count),
     ]
   }
 

@@ -62,13 +62,42 @@ extension StoreBrowser {
     _ row: FetchedRow,
     _ window: StoreWindow
   ) throws -> JSONValue {
-    let members = try window.reading.members(edges, of: row.primaryKey)
+    let isOrdered = relationship.isOrdered && !edges.isHiddenInverse
+    let page = try self.page(
+      edges, isOrdered: isOrdered, of: row, behind: nil, limit: Self.firstMembers, window)
+    return .object(
+      [
+        ("name", .string(name)), ("destination", .string(window.schema.entities[destination].name)),
+        ("isOrdered", .boolean(isOrdered)),
+      ] + page)
+  }
+
+  /// How many members there are, some of them, and where the page behind these begins: null after the last. Other members are not read.
+  private func page(
+    _ edges: EdgeSet, isOrdered: Bool, of row: FetchedRow, behind place: PlacedMember?, limit: Int,
+    _ window: StoreWindow
+  ) throws -> [(String, JSONValue)] {
+    // One more says whether there is another page.
+    let found = try window.reading.members(
+      edges, of: row.primaryKey, isOrdered: isOrdered, behind: place, limit: limit + 1)
+    let members = found.prefix(limit)
     return [
-      "name": .string(name), "destination": .string(window.schema.entities[destination].name),
-      "isOrdered": .boolean(relationship.isOrdered && !edges.isHiddenInverse),
-      "count": .number(members.count),
-      "members": .array(try links(members.prefix(Self.firstMembers), window)),
+      ("count", .number(try window.reading.memberCount(edges, of: row.primaryKey))),
+      ("members", .array(try links(members.map(\.member), window))),
+      ("next", .optional(found.count > limit ? members.last.map(Self.text) : nil)),
     ]
+  }
+
+  /// A place among members, as the page sends it back.
+  private static func text(_ place: PlacedMember) -> String { "\(place.position)-\(place.member)" }
+
+  private static func place(_ text: String) throws -> PlacedMember {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { UInt64($0) }
+    guard parts.count == 2, let position = parts[0], let member = parts[1] else {
+      throw Failure(
+        .usage, "“\(text.prefix(80))” is no “after”: it is the “next” of another page of members.")
+    }
+    return PlacedMember(position: position, member: member)
   }
 
   private func links(_ references: some Sequence<UInt64>, _ window: StoreWindow) throws -> [JSONValue] {
@@ -78,27 +107,26 @@ extension StoreBrowser {
     }
   }
 
-  /// More members of a relationship: `relationship` is the name of one of the object's own, or `Entity.name` of one that leads to it.
+  /// More members of a relationship, behind those of the page whose `next` is sent as `after`: `relationship` is the name of one of the object's own, or `Entity.name` of one that leads to it.
   func members(_ request: BrowseRequest, _ store: OpenStore) throws -> BrowseAnswer {
     let window = try store.window()
     let row = try find(request, window)
     let entity = window.schema.entities[row.entity]
     let name = try request.text("relationship")
     let edges: EdgeSet
+    var isOrdered = false
     if let own = entity.relationships.first(where: { $0.name == name && $0.isToMany && !$0.isTransient }) {
       edges = EdgeSet(relationship: own.number)
+      isOrdered = own.isOrdered
     } else if let other = entity.inbound.first(where: { $0.qualifiedName == name && $0.hasHiddenInverse }) {
       edges = EdgeSet(relationship: other.number, isHiddenInverse: true)
     } else {
       throw Failure(.usage, "\(entity.name) has no to-many relationship “\(name.prefix(80))”.")
     }
-    let offset = try request.number("offset", else: 0)
     let limit = try request.number("limit", else: 100, most: Self.mostRows)
-    let members = try window.reading.members(edges, of: row.primaryKey)
-    return BrowseAnswer([
-      "count": .number(members.count), "offset": .number(offset),
-      "members": .array(try links(members.dropFirst(offset).prefix(limit), window)),
-    ])
+    let place = try request.query["after"].map { try Self.place($0) }
+    return BrowseAnswer(
+      .object(try page(edges, isOrdered: isOrdered, of: row, behind: place, limit: limit, window)))
   }
 
   // MARK: Values

@@ -24,7 +24,8 @@ extension StoreBrowser {
       "store": .string(StorePath.resolved(path).lastPathComponent),
       "path": .string(StorePath.resolved(path).path),
       "uuid": .string(store.followed.identifier.uuidString), "writes": .boolean(writes),
-      "commit": .number(Int(number)),
+      // Another one when another file has taken the store's place.
+      "opened": .string(store.identity.uuidString), "commit": .number(Int(number)),
       "recordsHistory": .boolean(try store.coordinator.currentHistoryToken() != nil),
       "entities": .array(entities),
     ])
@@ -52,7 +53,7 @@ extension StoreBrowser {
         limit == 0 ? [] : try window.reading.fetch(resolved, mode: .rows).rows.map { ($0.primaryKey, $0) }
       (commit, hierarchy) = (number, resolved.hierarchyNumber)
     } else {
-      let listing = try listings.listing(key, of: store, at: at) {
+      let listing = try listings.listing(key, of: store, at: at, newest: number) {
         // Of the newest commit, whichever was asked for: an older one cannot be had again.
         RowListing(
           commit: number, hierarchy: resolved.hierarchyNumber,

@@ -5,7 +5,7 @@ extension StoreBrowser {
   /// How many changes of a transaction are listed.
   private static let mostChanges = 200
 
-  /// What was saved, newest first: `before` is the number of the last transaction that is known already.
+  /// What was saved, newest first: `before` is the number of the last transaction that is known already. `read` says how many were looked at.
   func history(_ request: BrowseRequest, _ store: OpenStore) throws -> BrowseAnswer {
     guard try store.coordinator.currentHistoryToken() != nil else {
       return BrowseAnswer(["recordsHistory": false, "transactions": .array([]), "hasMore": false])
@@ -14,19 +14,21 @@ extension StoreBrowser {
     let limit = try request.number("limit", else: 50, most: 200)
     var fetch = PersistentHistoryRequest.fetchHistory(after: .beginning)
     fetch.isNewestFirst = true
+    // What is newer is not read again.
+    fetch.below = UInt64(before)
+    // One more says whether there is another page.
+    fetch.fetchBatchSize = limit + 1
     var transactions: [JSONValue] = []
-    var hasMore = false
+    var read = 0
     try store.coordinator.forEachHistoryTransaction(fetch) { transaction in
-      guard Int(transaction.transactionNumber) < before else { return true }
-      if transactions.count == limit {
-        hasMore = true
-        return false
-      }
+      read += 1
+      if transactions.count == limit { return false }
       transactions.append(StoreHistory.json(transaction, changes: true, most: Self.mostChanges))
       return true
     }
     return BrowseAnswer([
-      "recordsHistory": true, "transactions": .array(transactions), "hasMore": .boolean(hasMore),
+      "recordsHistory": true, "transactions": .array(transactions), "read": .number(read),
+      "hasMore": .boolean(read > limit),
     ])
   }
 

@@ -87,14 +87,19 @@ package final class StoreBrowser: Sendable {
   /// Whether edits are permitted.
   package let writes: Bool
   private let opened: Mutex<OpenStore>
-  let listings = RowListings()
+  let listings: RowListings
   let follower: CommitFollower
 
   /// Opens a store with the model that it carries; for reading only unless `writes`.
+  /// - Parameter willMakeList: Called with the entity and the condition before the list of a table's rows is made: for tests, which hold it open.
   /// - Throws: `Failure`.
-  package init(_ path: String, writes: Bool) throws {
+  package init(
+    _ path: String, writes: Bool,
+    willMakeList: (@Sendable (_ entity: String, _ condition: String?) -> Void)? = nil
+  ) throws {
     self.path = path
     self.writes = writes
+    listings = RowListings { key in willMakeList?(key.entity, key.condition) }
     let store = try OpenStore(path, writes: writes)
     opened = Mutex(store)
     follower = CommitFollower()
@@ -126,6 +131,11 @@ package final class StoreBrowser: Sendable {
       throw Failure(.permission, "The store is only read.", advice: "With --write it can be edited.")
     }
     return edits
+  }
+
+  /// What the edits have read so far; nil where the store is only read.
+  package var editStatistics: ManagedObjectContext.Statistics? {
+    opened.withLock { $0 }.edits?.statistics
   }
 
   /// The names that are answered, in alphabetical order.

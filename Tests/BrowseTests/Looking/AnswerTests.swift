@@ -143,8 +143,12 @@ import Testing
       (try page.client.object("object", ["id": "Author/p1"])["toMany"] as? [[String: Any]])?.first)
     #expect(books["count"] as? Int == 200 && (books["members"] as? [Any])?.count == 20)
     let rest = try page.client.object(
-      "members", ["id": "Author/p1", "relationship": "books", "offset": "150", "limit": "100"])
-    #expect((rest["members"] as? [Any])?.count == 50)
+      "members",
+      [
+        "id": "Author/p1", "relationship": "books", "after": try #require(books["next"] as? String),
+        "limit": "180",
+      ])
+    #expect((rest["members"] as? [Any])?.count == 180 && rest["next"] is NSNull)
   }
 
   @Test func valuesAreShownAsWhatTheyAre() throws {
@@ -232,6 +236,29 @@ import Testing
     let other = try Page(try Library())
     let none = try other.client.object("history")
     #expect(none["recordsHistory"] as? Bool == false)
+  }
+
+  @Test func aPageOfTheHistoryReadsNothingNewer() throws {
+    let library = try Library(recordsHistory: true)
+    for number in 1...120 {
+      try library.edit { context in
+        for shelf in try context.fetch(FetchRequest<ManagedObject>(entityName: "Shelf")) {
+          shelf.setValue("Room \(number)", forKey: "room")
+        }
+      }
+    }
+    let page = try Page(library)
+    var numbers: [Int] = []
+    var query = ["limit": "20"]
+    while true {
+      let answer = try page.client.object("history", query)
+      let transactions = try #require(answer["transactions"] as? [[String: Any]])
+      numbers += try transactions.map { try #require($0["number"] as? Int) }
+      #expect(answer["read"] as? Int ?? .max <= 21, "page behind \(numbers.count - transactions.count)")
+      if answer["hasMore"] as? Bool == false { break }
+      query["before"] = String(try #require(numbers.last))
+    }
+    #expect(numbers.count == 121 && zip(numbers, numbers.dropFirst()).allSatisfy { $0 > $1 })
   }
 
   @Test func theModelAndTheSpaceAreTold() throws {

@@ -114,18 +114,6 @@ import Testing
     #expect(try library.values("Book", "author", where: "title == 'New'") == ["nil"])
   }
 
-  @Test func editedMembersAreListedFromTheFirstKeyOn() throws {
-    let page = try Page(try Library(books: 600), "--write")
-    let answer = try page.client.post(
-      "edit", ["kind": "member", "id": "Author/p1", "name": "books", "value": "Book/p3", "adds": false])
-    let changes = try #require(try answer.object()["changes"] as? [[String: Any]])
-    #expect(changes.map { $0["id"] as? String } == ["Author/p1", "Book/p3"])
-    let members = try #require(changes[0]["members"] as? [String: [String: Any]])
-    #expect(members["books"]?["count"] as? Int == 199)
-    let ids = try #require(members["books"]?["members"] as? [[String: Any]]).map { $0["id"] as? String }
-    #expect(ids == (2...101).map { "Book/p\($0 * 3)" })
-  }
-
   @Test func whatIsWrongChangesNothing() throws {
     let library = try Library()
     let page = try Page(library, "--write")

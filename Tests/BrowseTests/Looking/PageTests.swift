@@ -203,6 +203,76 @@ struct PageTests {
     #expect(browser.complaints.isEmpty, "\(browser.complaints)")
   }
 
+  @Test func anyNumberOfPagesIsLive() throws {
+    let library = try Library()
+    let page = try Page(library)
+    let browser = try Self.open(page, "#/rows/Book")
+    var tabs = [browser.tab]
+    // A browser has six connections for all of them.
+    for _ in 0..<8 {
+      tabs.append(try browser.openTab(page.client.address + "#/rows/Book"))
+      try browser.wait(
+        for: "document.getElementById('live').textContent === 'live' && \(Self.row(3)).includes('Book 3')")
+    }
+    func appears(_ title: String, in tabs: [String]) throws {
+      for tab in tabs {
+        try browser.show(tab)
+        try browser.wait(for: "document.getElementById('rows').innerText.includes('\(title)')")
+      }
+    }
+    func waiting() throws -> [String] {
+      try tabs.filter { tab in
+        try browser.show(tab)
+        return try browser.text("following.isWaiting") == "true"
+      }
+    }
+    try library.edit { library.make("Book", ["title": "For all"], $0) }
+    try appears("For all", in: tabs)
+    // The one that waits goes: another one waits instead.
+    try browser.show(tabs[0])
+    try browser.wait(for: "!document.hidden")
+    let all = try waiting()
+    #expect(all.count <= 1, "one waits for all of them")
+    for tab in all {
+      try browser.closeTab(tab)
+      tabs.removeAll { $0 == tab }
+    }
+    #expect(tabs.count >= 7)
+    try library.edit { library.make("Book", ["title": "For the others"], $0) }
+    try appears("For the others", in: tabs)
+    #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+  }
+
+  @Test func manyMembersAreShownInPages() throws {
+    let page = try Page(try Library(books: 900), "--write")
+    let browser = try Self.open(page, "#/object/Author/p1")
+    let books = "document.querySelector('#links [data-name=books]')"
+    try browser.wait(for: "\(books).querySelectorAll('ul.links li').length === 20")
+    try browser.evaluate("document.querySelector('[aria-label=\"More books\"]').click()")
+    try browser.wait(for: "\(books).querySelectorAll('ul.links li').length === 220")
+    // What was loaded stays while it is edited.
+    try browser.evaluate("document.querySelector('[aria-label=\"Take away Book/p3\"]').click()")
+    try browser.wait(for: "\(books).querySelectorAll('ul.links li').length === 219")
+    #expect(
+      try browser.text("\(books).previousSibling.innerText").contains("299 Book, 1 taken away"))
+    try browser.evaluate("document.querySelector('[aria-label=\"Add to books\"]').focus()")
+    try browser.type("Book/p1")
+    try browser.press("Enter", code: 13)
+    try browser.wait(for: "\(books).querySelector('ul.added')?.innerText.includes('Book/p1')")
+    #expect(try browser.text("\(books).querySelectorAll('ul.links li').length") == "220")
+    try browser.evaluate("document.querySelector('[aria-label=\"More books\"]').click()")
+    try browser.wait(
+      for:
+        "\(books).querySelectorAll('ul.links li').length === 300 && document.querySelector('[aria-label=\"More books\"]').hidden"
+    )
+    try browser.evaluate("document.getElementById('save').click()")
+    try browser.wait(
+      for:
+        "document.getElementById('pending').innerText.includes('Nothing to save') && !\(books).querySelector('ul.added') && \(books).querySelector('li').innerText.includes('Book/p1')"
+    )
+    #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+  }
+
   @Test func whatIsTypedIsKept() throws {
     let library = try Library()
     let page = try Page(library, "--write")

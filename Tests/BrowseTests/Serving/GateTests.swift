@@ -112,7 +112,7 @@ import Testing
     }
     for (name, type) in [
       ("", "text/html"), ("page.css", "text/css"), ("page.js", "text/javascript"),
-      ("edits.js", "text/javascript"),
+      ("edits.js", "text/javascript"), ("live.js", "text/javascript"), ("members.js", "text/javascript"),
       ("icon.svg", "image/svg+xml"),
     ] {
       let answer = try page.client.ask(target: "\(base)/\(name)")

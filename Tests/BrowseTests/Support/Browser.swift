@@ -16,7 +16,10 @@ final class Browser {
   private let folder: URL
   private var rest = Data()
   private var number = 0
+  /// The tab that is told what to do.
   private var session: String?
+  /// The targets of tabs by their sessions.
+  private var targets: [String: String] = [:]
   /// What went wrong in the page: errors of scripts and of the policy.
   private(set) var complaints: [String] = []
 
@@ -55,10 +58,7 @@ final class Browser {
     for end in ends { close(end) }
     (identifier, input, output) = (child, commands[1], answers[0])
     guard code == 0 else { throw POSIXError(.init(rawValue: code) ?? .EIO) }
-    let target = try send("Target.createTarget", ["url": "about:blank"])["targetId"] ?? ""
-    session =
-      try send("Target.attachToTarget", ["targetId": target, "flatten": true])["sessionId"] as? String
-    for domain in ["Page", "Runtime", "Log"] { _ = try send("\(domain).enable") }
+    try openTab()
     if isDark {
       _ = try send(
         "Emulation.setEmulatedMedia", ["features": [["name": "prefers-color-scheme", "value": "dark"]]])
@@ -72,6 +72,39 @@ final class Browser {
     close(input)
     close(output)
     try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Opens another tab, which is told what to do from now on: its name.
+  @discardableResult
+  func openTab(_ address: String = "about:blank") throws -> String {
+    session = nil
+    let target = try send("Target.createTarget", ["url": address])["targetId"] as? String ?? ""
+    let tab = try send("Target.attachToTarget", ["targetId": target, "flatten": true])["sessionId"]
+    let name = tab as? String ?? ""
+    targets[name] = target
+    session = name
+    for domain in ["Page", "Runtime", "Log"] { _ = try send("\(domain).enable") }
+    // What is evaluated before it has begun to load would be lost. So long that a busy machine does not matter.
+    let end = ContinuousClock.now + .seconds(120)
+    while (try? evaluate("location.href !== 'about:blank'") as? Bool) != (address != "about:blank") {
+      if ContinuousClock.now > end { throw BrowserError(text: "\(address) does not load.") }
+      usleep(20_000)
+    }
+    return name
+  }
+
+  /// The first tab, or the one that was opened last.
+  var tab: String { session ?? "" }
+
+  /// Brings a tab to the front, and tells it what to do from now on.
+  func show(_ tab: String) throws {
+    session = tab
+    try send("Page.bringToFront")
+  }
+
+  func closeTab(_ tab: String) throws {
+    session = nil
+    try send("Target.closeTarget", ["targetId": targets[tab] ?? ""])
   }
 
   /// Sends a command, and waits for what comes of it.

@@ -4,13 +4,13 @@ import Foundation
 extension RowReader {
   /// Where the edges of an owner begin; nil when the store keeps none of the kind.
   @inline(__always)
-  private func prefix(_ edges: EdgeSet, _ owner: UInt64) -> (keyspace: Keyspace, prefix: UInt64)? {
+  func prefix(_ edges: EdgeSet, _ owner: UInt64) -> (keyspace: Keyspace, prefix: UInt64)? {
     let code = catalogue.relationships.code(edges)
     guard let keyspace = parts.edges, code != 0, owner < PrimaryKeyAllocator.limit else { return nil }
     return (keyspace, EdgeKey.prefix(code, owner))
   }
 
-  private func isOrdered(_ edges: EdgeSet) -> Bool {
+  func isOrdered(_ edges: EdgeSet) -> Bool {
     !edges.isHiddenInverse && parts.schema.relationships[edges.relationship].isOrdered
   }
 

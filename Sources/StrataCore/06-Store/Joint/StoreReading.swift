@@ -32,6 +32,16 @@ package protocol StoreReading: Sendable {
   /// The same for many owners, all from one state of the store.
   func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]]
 
+  /// Up to `limit` members that stand behind `place`, from the first when it is nil: by primary key with position 0, or in order with
+  /// their positions when the relationship is ordered. A look-up, and a scan of what is returned. The default reads all of them.
+  func members(
+    _ edges: EdgeSet, of owner: UInt64, isOrdered: Bool, behind place: PlacedMember?, limit: Int
+  ) throws -> [PlacedMember]
+
+  /// The position of `member` (a reference) in an ordered relationship; nil when it is none of the members. One look-up. The default reads
+  /// all of them.
+  func position(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> UInt64?
+
   /// How many members there are. One look-up.
   func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int
 
@@ -51,6 +61,22 @@ package protocol StoreReading: Sendable {
 extension StoreReading {
   package func placedMembers(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[PlacedMember]] {
     try owners.map { try placedMembers(edges, of: $0) }
+  }
+
+  package func members(
+    _ edges: EdgeSet, of owner: UInt64, isOrdered: Bool, behind place: PlacedMember?, limit: Int
+  ) throws -> [PlacedMember] {
+    let all =
+      isOrdered
+      ? try placedMembers(edges, of: owner)
+      : try members(edges, of: owner).map { PlacedMember(position: 0, member: $0) }
+    guard let place else { return Array(all.prefix(limit)) }
+    let start = all.firstIndex { ($0.position, $0.member) > (place.position, place.member) } ?? all.endIndex
+    return Array(all[start...].prefix(limit))
+  }
+
+  package func position(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> UInt64? {
+    try placedMembers(edges, of: owner).first { $0.member == member }?.position
   }
 }
 

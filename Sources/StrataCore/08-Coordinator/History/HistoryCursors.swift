@@ -35,6 +35,7 @@ final class HistoryCursors {
       }
       var question = HistoryQuestion(after: start.number)
       question.isNewestFirst = request.isNewestFirst
+      if let below = request.below { question.below = below }
       question.limit = max(request.fetchBatchSize, 1)
       question.readsChanges = needsChanges
       let identifier = store.identifier

@@ -53,6 +53,8 @@ public struct PersistentHistoryRequest: Sendable {
   public var sortDescriptors: [FetchSort] = []
   /// Whether the newest transaction comes first.
   public var isNewestFirst = false
+  /// Only what was committed before the commit of this number: where a reader from the newest on goes on. Means something of one store only.
+  package var below: UInt64?
   /// The most transactions, or changes if these are asked for; 0 for all.
   public var fetchLimit = 0
   /// How many to leave out at the beginning.

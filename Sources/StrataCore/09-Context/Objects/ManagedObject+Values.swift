@@ -136,7 +136,7 @@ extension ManagedObject {
   }
 
   /// What a child has saved of the object, until it is edited here.
-  private final var received: StratumRow? {
+  final var received: StratumRow? {
     state.isDisjoint(with: .received) ? nil : context?.unsavedRow(for: self)?.row
   }
 

@@ -114,7 +114,7 @@ extension ManagedObject {
   }
 
   /// From this many changes on loading the members is cheaper than looking each one up.
-  private static var mostLookUps: Int { 1_024 }
+  static var mostLookUps: Int { 1_024 }
 
   /// Whether `member` belongs to the relationship. One look-up in the index while the members are not loaded.
   final func hasMember(_ relationship: RelationshipSchema, _ member: ManagedObject) -> Bool {

@@ -189,6 +189,16 @@ final class RelationState {
     return made
   }
 
+  /// Where a member stands after `entry`, the last that was done to it, as ``apply(_:to:_:)`` makes it of the place that it has beneath; nil for none.
+  func position(after entry: MemberChanges.Entry?, _ beneath: UInt64?) -> UInt64? {
+    guard let entry else { return beneath }
+    if entry.isRemoval { return nil }
+    guard relationship.isOrdered else { return beneath ?? entry.position }
+    if entry.position != MemberChanges.unplaced { return entry.position }
+    // No place was given: where it is, or at the end.
+    return beneath ?? EdgePosition.firstProvisional
+  }
+
   /// What was last done to `member` here.
   func lastChange(_ member: UInt64) -> MemberChanges.Entry? { changes.last(member) ?? flying.last(member) }
 

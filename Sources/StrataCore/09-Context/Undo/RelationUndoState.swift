@@ -27,12 +27,41 @@ struct RelationUndoState {
       if state.changes.entries.count == old?.changes.entries.count ?? 0 { continue }
       hasChanged = true
       guard state.relationship.isKeptHere else { continue }
+      if keepFew(of: object, state, old.map { [$0.flying, $0.changes] } ?? []) { continue }
       let base = object.loadedState(state.relationship).base ?? []
       let earlier = RelationState.apply(
         old.map { [$0.flying, $0.changes] } ?? [], to: base, state.relationship)
       keep(earlier, state.members(), of: state.relationship)
     }
     before = []
+  }
+
+  /// The same for a few changes while the members are not loaded: each is looked up. False when that is not the case, or they cannot be looked up.
+  private mutating func keepFew(
+    of object: ManagedObject, _ state: RelationState, _ before: [MemberChanges]
+  ) -> Bool {
+    var earlier = MemberChanges()
+    for changes in before { earlier.append(changes) }
+    let now = state.pending
+    guard object.looksUpMembers(state, now.count + earlier.entries.count) else { return false }
+    var changed = Set(now.map(\.member))
+    var order = now.map(\.member)
+    for entry in earlier.effective where changed.insert(entry.member).inserted { order.append(entry.member) }
+    var kept: [(relationship: RelationshipSchema, member: UInt64, position: UInt64?)] = []
+    do {
+      for member in order {
+        let beneath = try object.positionBeneath(state, member)
+        let position = state.position(after: earlier.last(member), beneath)
+        if position == state.position(after: state.lastChange(member), beneath) { continue }
+        if position == nil, state.relationship.isInverseToOne { continue }
+        kept.append((state.relationship, member, position))
+      }
+    } catch {
+      // Loading all of them tells of it.
+      return false
+    }
+    members += kept
+    return true
   }
 
   private mutating func keep(
@@ -134,8 +163,27 @@ extension ManagedObject {
   final func forgetUndoneRelations() {
     guard let context, let relations, relations.hasChanges else { return }
     for (_, state) in relations.states where state.hasChanges && state.flying.isEmpty {
+      if let isNone = changesNothing(state) {
+        if isNone { state.restore(MemberChanges()) }
+        continue
+      }
       let loaded = context.undoneBase(of: self, state)
       if loaded == state.members() { state.restore(MemberChanges()) }
+    }
+  }
+
+  /// Whether a few changes leave every member where it is beneath, by looking each one up; nil when they are not to be looked up, or cannot be.
+  private final func changesNothing(_ state: RelationState) -> Bool? {
+    let changes = state.pending
+    guard looksUpMembers(state, changes.count) else { return nil }
+    do {
+      return try changes.allSatisfy { change in
+        let beneath = try positionBeneath(state, change.member)
+        return state.position(after: change, beneath) == beneath
+      }
+    } catch {
+      // Loading all of them tells of it.
+      return nil
     }
   }
 }
