@@ -40,7 +40,7 @@ import Testing
         }
         done.signal()
       }
-      thread.stackSize = 512 << 10
+      thread.stackSize = Sanitizer.isUsed ? 4 << 20 : 512 << 10
       thread.start()
       done.wait()
     }

@@ -98,6 +98,13 @@ final class RowDraft: ManagedBuffer<RowDraft.Header, RowDraft.Cell> {
     set { header.primitive = newValue }
   }
 
+  /// Whether nothing was edited: all that it holds was set beneath the accessors.
+  var isSilent: Bool {
+    var edited = changed
+    primitive.forEach { edited.remove($0) }
+    return edited.isEmpty
+  }
+
   /// Whether the slot was set.
   @inline(__always) func isChanged(_ slot: Int) -> Bool {
     withUnsafeMutablePointerToHeader { $0.pointee.changed.contains(slot) }

@@ -197,7 +197,7 @@ extension ManagedObject {
   /// A child has saved the record over a newer row than this object shows, and no value was edited here: relationships that were lie above that row then, as they
   /// would above what the child has saved of a record that was not edited at all.
   final func adoptNewerBase(of unsaved: StratumRow) {
-    guard let context, let snapshot, let base = unsaved.base, draft?.changed.isEmpty ?? true else { return }
+    guard let context, let snapshot, let base = unsaved.base, draft?.isSilent ?? true else { return }
     // Versions count stored rows. What lies beneath a row that is not stored was looked up when the child saved.
     let isStored = unsaved.isBaseStored && !state.contains(.unsavedRow)
     guard isStored ? base.version > snapshot.version : base.base != snapshot.base else { return }

@@ -170,7 +170,10 @@ extension ManagedObjectContext {
   ) {
     willChange(object)
     // What leads to it may have been brought in line before: that is no edit of what was shown here. A deletion is one.
-    if object.state.isDisjoint(with: .deleted) || !deletedBefore.contains(ObjectIdentifier(object)),
+    let isDeletedHere =
+      object.state.contains(.deleted)
+      && (change.kind != .delete || deletedBefore.contains(ObjectIdentifier(object)))
+    if !isDeletedHere,
       let row = strata.row(change.table, change.primaryKey)
     {
       object.adoptNewerBase(of: row)

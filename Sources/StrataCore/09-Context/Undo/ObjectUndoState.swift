@@ -81,7 +81,7 @@ struct ObjectUndoState {
 
   /// A newer stored row has come beneath the object. Undo does not bring back what that has changed, unless it was edited here.
   mutating func moveBase(to row: RowSnapshot) {
-    if whole?.draft?.changed.isEmpty ?? true, whole?.snapshot != nil { whole?.snapshot = row }
+    if whole?.draft?.isSilent ?? true, whole?.snapshot != nil { whole?.snapshot = row }
   }
 
   /// The object went, and is to return.

@@ -85,6 +85,28 @@ struct NewerBaseTests {
     #expect(try savedNames() == ["export"])
   }
 
+  @Test("members that a child gives to a record lie above what a context further down has not saved")
+  func unsavedFurtherDown() throws {
+    let middle = ManagedObjectContext(.confinement, parent: parent)
+    let department = try middle.find(Department.self, "sales")
+    #expect(department.name == "sales")
+    try middle.find(Employee.self, "Ann").level = 7
+    middle.processPendingChanges()
+    sales.name = "trade"
+    parent.processPendingChanges()
+    let child = ManagedObjectContext(.confinement, parent: middle)
+    let trade = try child.find(Department.self, "trade")
+    trade.employees.insert(try child.find(Employee.self, "Ann"))
+    try child.save()
+    child.refreshAllObjects()
+    #expect(trade.name == "trade" && department.name == "trade")
+    middle.detectsConflictsWithParent = true
+    try middle.save()
+    try parent.save()
+    #expect(try savedNames() == ["trade"])
+    #expect(ann.level == 7 && ann.department === sales)
+  }
+
   @Test(
     "a record that comes anew with a child's change is a member of the owner that another context gave it")
   func membersOfOwners() throws {
@@ -113,11 +135,12 @@ struct NewerBaseTests {
   func deletedBefore() throws {
     let context = store.context(.privateQueue)
     let child = ManagedObjectContext(.privateQueue, parent: context)
-    let id = sales.objectID
-    try context.performAndWait { #expect(try context.find(Department.self, "sales").objectID == id) }
+    // Used on the context's queue alone; held, so that it shows the row that it has read.
+    nonisolated(unsafe) var known: Department?
+    try context.performAndWait { known = try context.find(Department.self, "sales") }
     try renameElsewhere()
     try context.performAndWait {
-      context.delete(context.object(with: id))
+      context.delete(try #require(known))
       // The deletion is not published before the block ends.
       try Elsewhere.run {
         try child.performAndWait {

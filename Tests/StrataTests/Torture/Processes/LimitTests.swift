@@ -10,7 +10,7 @@ struct LimitTests {
     try await run(ChildProcess.program("Torture"), ["limit", limit])
   }
 
-  @Test(.enabled(if: !isSanitized, "sanitizers need terabytes of address space"))
+  @Test(.enabled(if: !Sanitizer.isUsed, "sanitizers need terabytes of address space"))
   func littleAddressSpaceMeansASmallMap() async throws {
     try await run(ChildProcess.program("Torture"), ["limit", "address-space"])
   }
@@ -27,5 +27,4 @@ struct LimitTests {
 
   private static let unshare = "/usr/bin/unshare"
   private static let canMount = (try? ChildProcess(unshare, ["-r", "-m", "true"]))?.wait() == 0
-  private static let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
 }
