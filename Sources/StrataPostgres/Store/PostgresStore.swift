@@ -210,10 +210,28 @@ package final class PostgresStore: StoreEngine {
       var statement = SQLStatement("SELECT pg_catalog.nextval(")
       statement += statement.bind(mapping.tables[hierarchy].sequence)
       statement += "::text::regclass) FROM pg_catalog.generate_series(1, " + statement.bind(count) + ")"
-      return try read { _, connection in
-        let result = try connection.run(statement, deadline: self.deadline())
-        return try (0..<result.rowCount).map { try result.key($0, 0) }
+      return try untilReached {
+        try read { _, connection in
+          let result = try connection.run(statement, deadline: self.deadline())
+          return try (0..<result.rowCount).map { try result.key($0, 0) }
+        }
       }
+    }
+  }
+
+  /// Repeats what does no harm when it is done twice, until the server can be reached or the time is over: who makes an object cannot be told of an error.
+  private func untilReached<R>(_ body: () throws -> R) throws -> R {
+    let end = deadline()
+    var pause = Duration.milliseconds(2)
+    while true {
+      do {
+        return try body()
+      } catch let error as StorageError where error.kind == .unreachable || error.kind == .serverBusy {
+        guard ContinuousClock.now + pause < end else { throw error }
+      }
+      pool.dropIdle()
+      Thread.sleep(forTimeInterval: pause.seconds * Double.random(in: 0.5...1.5))
+      pause = min(pause * 2, .milliseconds(500))
     }
   }
 

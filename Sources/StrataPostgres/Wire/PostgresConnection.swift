@@ -93,7 +93,8 @@ final class PostgresConnection: @unchecked Sendable {
   /// Why there is no connection. libpq names neither the password nor a parameter's value in its messages but for names of hosts, roles and databases.
   private func connectFailure() -> StorageError {
     let message = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
-    let words = message.split(separator: "\n").last.map(String.init) ?? "no reason given"
+    let lines = message.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    let words = lines.isEmpty ? "no reason given" : lines.joined(separator: " ")
     var kind = StorageError.Kind.unreachable
     // Before there is a session libpq hands no codes out, only the server's words.
     if message.contains("authentication failed") || message.contains("no password supplied")
@@ -106,7 +107,9 @@ final class PostgresConnection: @unchecked Sendable {
       kind = .serverBusy
     }
     return StorageError(
-      kind, operation: "connect", path: "", detail: "\(server) takes no connection: \(words).")
+      kind, operation: "connect", path: "",
+      detail:
+        "\(server) takes no connection: \(words)\(words.hasSuffix(".") || words.hasSuffix("?") ? "" : ".")")
   }
 
   /// Whether the connection can still be used.

@@ -13,6 +13,12 @@ final class CuttingProxy: Sendable {
     var left: Int?
     var passed = 0
     var cuts = 0
+    /// Cuts that are still to come.
+    var messageCuts: [MessageCut.Kind: MessageCut] = [:]
+    /// What has passed so far.
+    var seen: Set<MessageCut.Kind> = []
+    /// How often connections were cut at which messages.
+    var cutKinds: [MessageCut.Kind: Int] = [:]
   }
 
   let folder: URL
@@ -56,6 +62,13 @@ final class CuttingProxy: Sendable {
 
   /// From now on so many bytes pass in the direction, then their connection is cut. Once.
   func cut(after count: Int?) { state.withLock { $0.left = count } }
+
+  /// A connection is cut at such a message. Once; one cut for each kind of message may be still to come.
+  func cut(at message: MessageCut) { state.withLock { $0.messageCuts[message.kind] = message } }
+  /// Messages of which kinds have passed.
+  var seen: Set<MessageCut.Kind> { state.withLock { $0.seen } }
+  /// How often connections were cut at messages of which kind.
+  var cutKinds: [MessageCut.Kind: Int] { state.withLock { $0.cutKinds } }
 
   /// How many bytes have passed in the direction.
   var passed: Int { state.withLock { $0.passed } }
@@ -105,11 +118,11 @@ final class CuttingProxy: Sendable {
     }
     let box = Box(finish)
     Thread { [weak self] in
-      self?.pump(client, target, isCounted: self?.direction == .toServer)
+      self?.pump(client, target, .toServer)
       box.body()
     }.start()
     Thread { [weak self] in
-      self?.pump(target, client, isCounted: self?.direction == .toClient)
+      self?.pump(target, client, .toClient)
       box.body()
     }.start()
   }
@@ -119,13 +132,17 @@ final class CuttingProxy: Sendable {
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
 
-  private func pump(_ source: Int32, _ target: Int32, isCounted: Bool) {
+  private func pump(_ source: Int32, _ target: Int32, _ way: Direction) {
     var buffer = [UInt8](repeating: 0, count: 16_384)
+    var follower = MessageFollower(way)
+    var before = 0
     while true {
       let count = read(source, &buffer, buffer.count)
       if count <= 0 { return }
+      let messages = follower.follow(buffer[..<count])
       let (allowed, isCut) = state.withLock { state -> (Int, Bool) in
-        guard isCounted else { return (count, false) }
+        if let place = Self.cut(&state, messages) { return (min(max(place - before, 0), count), true) }
+        guard way == direction else { return (count, false) }
         guard let left = state.left, left < count else {
           state.left = state.left.map { $0 - count }
           state.passed += count
@@ -136,6 +153,7 @@ final class CuttingProxy: Sendable {
         state.cuts += 1
         return (left, true)
       }
+      before += count
       var sent = 0
       while sent < allowed {
         let written = buffer.withUnsafeBytes {
@@ -146,5 +164,24 @@ final class CuttingProxy: Sendable {
       }
       if isCut { return }
     }
+  }
+
+  /// Counts messages towards the next cut; where it is, in all bytes of the connection's direction.
+  private static func cut(_ state: inout State, _ messages: [MessageFollower.Message]) -> Int? {
+    for message in messages {
+      state.seen.insert(message.kind)
+      guard let cut = state.messageCuts[message.kind] else { continue }
+      state.messageCuts[message.kind]?.left -= 1
+      if cut.left > 0 { continue }
+      state.messageCuts[message.kind] = nil
+      state.cuts += 1
+      state.cutKinds[cut.kind, default: 0] += 1
+      switch cut.place {
+      case .before: return message.start
+      case .inside: return (message.start + message.end) / 2
+      case .behind: return message.end
+      }
+    }
+    return nil
   }
 }

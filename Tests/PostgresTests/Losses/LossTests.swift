@@ -68,6 +68,25 @@ import TortureKit
     try coordinator.remove(coordinator.persistentStores[0])
   }
 
+  /// Who makes an object cannot be told of an error: so keys are asked for until the server can be reached.
+  @Test func aKeyIsHadAlthoughConnectionsAreLostOneAfterTheOther() throws {
+    let server = try TestServer.required()
+    let stand = try ServerStand(Library.make())
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "px\(UInt16.random(in: 0 ... .max))")
+    let proxy = try CuttingProxy(folder: folder, serverFolder: server.folder, direction: .toServer)
+    let coordinator = try stack(proxy, stand)
+    let store = try #require(coordinator.persistentStores.first as? PostgresStore)
+    // The question, and then the beginnings of the next two connections.
+    proxy.cut(at: MessageCut(kind: MessageCut.Kind(direction: .toServer, type: "B"), place: .inside))
+    proxy.cut(at: MessageCut(kind: MessageCut.Kind(direction: .toServer, type: "-"), place: .inside))
+    proxy.cut(at: MessageCut(kind: MessageCut.Kind(direction: .toClient, type: "R"), place: .inside))
+    let key = try store.makePrimaryKey(hierarchy: 0)
+    #expect(key > 0)
+    #expect(proxy.cuts == 3)
+    try coordinator.remove(store)
+  }
+
   @Test func sessionsThatAreKilledLoseAndDoubleNothing() throws {
     let stand = try ServerStand(Library.make())
     let isDone = Mutex(false)
