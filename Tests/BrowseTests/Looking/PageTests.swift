@@ -220,24 +220,24 @@ struct PageTests {
         try browser.wait(for: "document.getElementById('rows').innerText.includes('\(title)')")
       }
     }
-    func waiting() throws -> [String] {
-      try tabs.filter { tab in
-        try browser.show(tab)
-        return try browser.text("following.isWaiting") == "true"
+    // While a page comes to the front, one gives its turn back and another takes it: what counts is where that ends.
+    func theOneThatWaits() throws -> String {
+      let end = ContinuousClock.now + .seconds(120)
+      while ContinuousClock.now < end {
+        let waiting = try tabs.filter { try browser.text("following.isWaiting", in: $0) == "true" }
+        if waiting.count == 1 { return waiting[0] }
+        usleep(20_000)
       }
+      throw BrowserError(text: "It is not one page that waits for all of them.")
     }
     try library.edit { library.make("Book", ["title": "For all"], $0) }
     try appears("For all", in: tabs)
     // The one that waits goes: another one waits instead.
     try browser.show(tabs[0])
     try browser.wait(for: "!document.hidden")
-    let all = try waiting()
-    #expect(all.count <= 1, "one waits for all of them")
-    for tab in all {
-      try browser.closeTab(tab)
-      tabs.removeAll { $0 == tab }
-    }
-    #expect(tabs.count >= 7)
+    let one = try theOneThatWaits()
+    try browser.closeTab(one)
+    tabs.removeAll { $0 == one }
     try library.edit { library.make("Book", ["title": "For the others"], $0) }
     try appears("For the others", in: tabs)
     #expect(browser.complaints.isEmpty, "\(browser.complaints)")

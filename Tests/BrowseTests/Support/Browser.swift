@@ -102,6 +102,14 @@ final class Browser {
     try send("Page.bringToFront")
   }
 
+  /// What a page answers, wherever it stands.
+  func text(_ expression: String, in tab: String) throws -> String {
+    let shown = session
+    defer { session = shown }
+    session = tab
+    return try text(expression)
+  }
+
   func closeTab(_ tab: String) throws {
     session = nil
     try send("Target.closeTarget", ["targetId": targets[tab] ?? ""])
