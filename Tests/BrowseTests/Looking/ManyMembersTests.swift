@@ -18,8 +18,8 @@ import Testing
     }
 
     func answer(_ request: BrowseRequest) throws -> (size: Int, object: [String: Any]) {
+      // Unsafe: set on this thread, before `answer(_:reply:)` returns; none of these requests waits.
       nonisolated(unsafe) var answer: BrowseAnswer?
-      // It is called before this returns.
       browser.answer(request) { answer = $0 }
       let found = try #require(answer)
       let text = String(decoding: found.body, as: UTF8.self)

@@ -173,9 +173,7 @@ extension ManagedObjectContext {
     let isDeletedHere =
       object.state.contains(.deleted)
       && (change.kind != .delete || deletedBefore.contains(ObjectIdentifier(object)))
-    if !isDeletedHere,
-      let row = strata.row(change.table, change.primaryKey)
-    {
+    if !isDeletedHere, let row = strata.row(change.table, change.primaryKey) {
       object.adoptNewerBase(of: row)
     }
     switch change.kind {

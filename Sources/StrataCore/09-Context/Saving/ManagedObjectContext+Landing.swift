@@ -330,6 +330,7 @@ extension ManagedObject {
   }
 
   /// Attributes that are as a save without stopping has written them were not edited since. A row that is newer than the one that was written lies beneath.
+  /// To-one relationships stay edits: what their owners show follows from these.
   final func dropSavedEdits(of entry: SaveFlight.Entry) {
     guard let saved = entry.draft else { return }
     let draft = editableDraft()

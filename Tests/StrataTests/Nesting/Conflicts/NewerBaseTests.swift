@@ -135,7 +135,7 @@ struct NewerBaseTests {
   func deletedBefore() throws {
     let context = store.context(.privateQueue)
     let child = ManagedObjectContext(.privateQueue, parent: context)
-    // Used on the context's queue alone; held, so that it shows the row that it has read.
+    // Unsafe: used on the context's queue alone. Held, so that it shows the row that it has read.
     nonisolated(unsafe) var known: Department?
     try context.performAndWait { known = try context.find(Department.self, "sales") }
     try renameElsewhere()
