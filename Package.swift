@@ -195,7 +195,7 @@ let package = Package(
     .target(
       name: "StrataCommand",
       dependencies: [
-        "StrataCore", "NSManagedGenerator", "StrataAppleSQLite",
+        "StrataCore", "CLMDBShim", "NSManagedGenerator", "StrataAppleSQLite",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(name: "StrataTool", dependencies: ["StrataCommand"]),
@@ -242,11 +242,15 @@ let package = Package(
     .executableTarget(
       name: "PostgresBench", dependencies: ["Strata", "StrataPostgres", "CLibPQ"], path: "Tests/PostgresBench"
     ),
+    // One of several processes that use a store at once and record what they do.
+    .executableTarget(
+      name: "PostgresWorker", dependencies: ["Strata", "StrataPostgres", "TortureKit"],
+      path: "Tests/PostgresWorker"),
     .testTarget(
       name: "PostgresTests",
       dependencies: [
         "StrataPostgres", "Strata", "StrataCore", "StrataCommand", "StrataPostgresTool", "FlightLog",
-        "TortureKit", "StoreConformance",
+        "TortureKit", "StoreConformance", "PostgresWorker",
       ]),
     // Stores in Apple's format are written by the tests themselves, from its description.
     .testTarget(

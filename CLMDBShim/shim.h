@@ -23,6 +23,16 @@
 #include <sys/param.h>
 #endif
 
+/// Takes room on the medium for the first `size` bytes of a file, and makes it at least so long. Returns 0 or an errno; ENOSYS or EOPNOTSUPP when the
+/// system or the file system cannot do it: unlike `posix_fallocate`, which writes into the file then.
+static inline int strata_reserve(int descriptor, long size) {
+#if defined(__linux__) && defined(SYS_fallocate) && defined(__LP64__)
+  return syscall(SYS_fallocate, descriptor, 0, 0L, size) == 0 ? 0 : errno;
+#else
+  return ENOSYS;
+#endif
+}
+
 /// Renames `from` to `to` and fails with EEXIST when `to` is there already, in one atomic step.
 /// Returns 0 or an errno; ENOSYS or EINVAL when the system or the file system cannot do it.
 static inline int strata_rename_exclusive(const char *from, const char *to) {

@@ -20,6 +20,8 @@ public struct AppleStoreReport: Sendable {
       case unknownColumn
       /// Something of the metadata cannot be read, or has no form in the new store. It was left out.
       case lostMetadata
+      /// A change in the history cannot be told by the model, or not all of it. It was left out, or what was unknown of it.
+      case lostHistory
       /// A value has no exact form in the format that was written.
       case inexactValue
       /// A link has no form in the format that was written.
@@ -44,6 +46,8 @@ public struct AppleStoreReport: Sendable {
   public internal(set) var memberCount = 0
   /// How many files of large values were read or written.
   public internal(set) var externalFileCount = 0
+  /// How many transactions of the history were taken over, and how many changes there are in them.
+  public internal(set) var (transactionCount, changeCount) = (0, 0)
   /// What did not come along as it was; the first hundred.
   public internal(set) var findings: [Finding] = []
   /// How many there are of each kind.
@@ -76,6 +80,8 @@ public struct AppleStoreProgress: Sendable, Hashable {
     case objects
     /// Members of relationships are read and written.
     case members
+    /// The history is taken over; counts changes.
+    case history
     /// The new store is checked.
     case checking
     /// Both stores are compared.
@@ -84,7 +90,7 @@ public struct AppleStoreProgress: Sendable, Hashable {
 
   /// The part that is being done.
   public let phase: Phase
-  /// How many objects or members are done.
+  /// How many objects, members or changes are done.
   public let completedCount: Int
   /// How many there are; nil while that is unknown.
   public let totalCount: Int?

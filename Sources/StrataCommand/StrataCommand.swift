@@ -43,7 +43,8 @@ struct StrataCommand: ParsableCommand {
   /// Runs a command line without the program's name; the exit code.
   static func execute(_ arguments: [String]) -> Int32 {
     do {
-      if let name = arguments.first, !name.hasPrefix("-"), name != "help", !commandNames.contains(name) {
+      let asked = arguments.first == "help" ? arguments.dropFirst().first : arguments.first
+      if let name = asked, !name.hasPrefix("-"), name != "help", !commandNames.contains(name) {
         let guess = Words.nearest(name, among: commandNames).map { " Did you mean “\($0)”?" } ?? ""
         try Output.errors.line(
           "strata: There is no command “\(name)”.\(guess) “strata --help” lists them all.")
@@ -57,12 +58,15 @@ struct StrataCommand: ParsableCommand {
         return code.rawValue
       } catch {
         let code = exitCode(for: error)
-        let message = fullMessage(for: error)
         if code == .success {
-          try Output.current.line(message)
+          try Output.current.line(fullMessage(for: error))
           try Output.current.flush()
         } else {
-          try Output.errors.line(message)
+          let command = arguments.first.flatMap { commandNames.contains($0) ? " \($0)" : nil } ?? ""
+          let failure = Failure(
+            .usage, message(for: error).asSentence,
+            advice: "“strata\(command) --help” shows how it is called.")
+          try Output.errors.line("strata: \(failure.text)")
         }
         return code.rawValue
       }
@@ -71,4 +75,9 @@ struct StrataCommand: ParsableCommand {
       return Failure(error).kind.rawValue
     }
   }
+}
+
+extension String {
+  /// With a mark at the end, as sentences have.
+  fileprivate var asSentence: String { last.map { ".?!".contains($0) } ?? true ? self : self + "." }
 }

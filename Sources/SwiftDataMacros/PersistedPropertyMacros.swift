@@ -22,7 +22,7 @@ extension StoredPropertyMacro {
       """
       @storageRestrictions(accesses: _$backingData, initializes: \(raw: property.marker))
       init(initialValue) {
-        \(raw: begun)_$backingData.\(raw: setter)(forKey: \\.\(raw: name), to: initialValue)\(raw: begun.isEmpty ? "" : "\n  }")
+        \(raw: begun)SwiftData._begun(&_$backingData).\(raw: setter)(forKey: \\.\(raw: name), to: initialValue)\(raw: begun.isEmpty ? "" : "\n  }")
         \(raw: property.marker) = _SwiftDataNoType()
       }
       """,
@@ -47,7 +47,13 @@ extension StoredPropertyMacro {
   private static func short(_ node: AttributeSyntax, _ name: String) -> (begun: String, read: String) {
     guard let place = node.argumentList?.first?.expression.trimmedDescription else { return ("", "") }
     return (
-      "if !_$backingData._begin(\(place), with: initialValue) {\n    ",
+      """
+      if _$backingData == nil {
+          _$backingData = SwiftData._newBackingData()
+        }
+        if _$backingData?._begin(\(place), with: initialValue) != true {
+
+      """ + "    ",
       "if let value = self._value(at: \(place), in: _$row, \\.\(name)) {\n    return value\n  }\n  "
     )
   }

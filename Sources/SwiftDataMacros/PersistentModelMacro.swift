@@ -25,16 +25,16 @@ extension PersistentModelMacro: MemberMacro {
 
   private static func root(_ found: ModelClass) -> [DeclSyntax] {
     let name = found.name
-    // `@exclusivity(unchecked)` of `_$row`: every access is one load or store where the model is used, and none spans a call into other code.
+    // `@exclusivity(unchecked)`: every access is one load or store where the model is used, and none spans a call into code of the program.
     var members: [DeclSyntax] = [
       """
-      @Transient
-      private var _$backingData: any SwiftData.BackingData<\(raw: name)> = \(raw: name).createBackingData()
+      @Transient @exclusivity(unchecked)
+      private var _$backingData: (any SwiftData.BackingData<\(raw: name)>)? = nil
       """,
       """
       \(raw: found.overridableAccess)var persistentBackingData: any SwiftData.BackingData<\(raw: name)> {
         get {
-          _$backingData
+          SwiftData._begun(&_$backingData)
         }
         set {
           _$row = SwiftData._RowReference(newValue)
@@ -99,8 +99,8 @@ extension PersistentModelMacro: MemberMacro {
     let name = found.name
     return [
       """
-      @Transient
-      private var _$backingData: any SwiftData.BackingData<\(raw: name)> = \(raw: name).createBackingData()
+      @Transient @exclusivity(unchecked)
+      private var _$backingData: (any SwiftData.BackingData<\(raw: name)>)? = nil
       """,
       """
       @Transient
@@ -111,7 +111,9 @@ extension PersistentModelMacro: MemberMacro {
         get {
           if _$holdsInitialValues {
             _$holdsInitialValues = false
-            \(raw: name)._takeInitialValues(_$backingData, into: super.persistentBackingData)
+            if let _$backingData {
+              \(raw: name)._takeInitialValues(_$backingData, into: super.persistentBackingData)
+            }
           }
           return super.persistentBackingData
         }

@@ -88,7 +88,8 @@ package struct ConformanceCase: Sendable, CustomStringConvertible {
 package enum StoreConformance {
   package static let cases: [ConformanceCase] =
     valueCases + predicateCases + sortingCases + textCases + dictionaryCases + relationshipCases
-    + deletionCases + conflictCases + identityCases + faultCases + uniquenessCases + batchCases
+    + deletionCases + conflictCases + identityCases + faultCases + uniquenessCases + referenceKeyCases
+    + batchCases
     + historyCases + generationCases + storeCases
 }
 

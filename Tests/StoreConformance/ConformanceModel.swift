@@ -9,6 +9,7 @@ import StrataCore
 ///              mentor ─▶ Person (no inverse) · guard ─▶ Group (deny)
 ///     Manager  level
 ///   Account    number, unique · owner and year, unique together
+///   Seat       row and person ─▶ Person.seats ◀◀, unique together · screen ─▶ Desk (no inverse), unique · note
 ///   Total      name · parts ──▶▶ Part, derived: the number of parts
 /// ```
 package enum ConformanceModel {
@@ -25,8 +26,13 @@ package enum ConformanceModel {
     relate(person, "diary", 0, .cascade, page, "writer", 1, .nullify, isOrdered: true)
     relate(group, "guards", 0, .deny, person, "guarded", 1, .nullify)
     person.properties.append(RelationshipDescription("mentor", to: person, maxCount: 1))
+    let seat = EntityDescription(
+      "Seat", properties: [AttributeDescription("row", .integer32), AttributeDescription("note", .string)],
+      uniquenessConstraints: [["person", "row"], ["screen"]])
+    relate(person, "seats", 0, .nullify, seat, "person", 1, .nullify)
+    seat.properties.append(RelationshipDescription("screen", to: desk, maxCount: 1))
     return ManagedObjectModel(
-      entities: [item(), person, manager, desk, group, page, account()] + totals())
+      entities: [item(), person, manager, desk, group, page, seat, account()] + totals())
   }
 
   private static func item() -> EntityDescription {

@@ -21,8 +21,11 @@ struct ExpansionTests {
         var title {
           @storageRestrictions(accesses: _$backingData, initializes: _title)
           init(initialValue) {
-            if !_$backingData._begin(0, with: initialValue) {
-              _$backingData.setValue(forKey: \\.title, to: initialValue)
+            if _$backingData == nil {
+              _$backingData = SwiftData._newBackingData()
+            }
+            if _$backingData?._begin(0, with: initialValue) != true {
+              SwiftData._begun(&_$backingData).setValue(forKey: \\.title, to: initialValue)
             }
             _title = _SwiftDataNoType()
           }
@@ -40,11 +43,13 @@ struct ExpansionTests {
           }
         }
         private var _title: _SwiftDataNoType = _SwiftDataNoType()
-        private var _$backingData: any SwiftData.BackingData<Trip> = Trip.createBackingData()
+
+        @exclusivity(unchecked)
+        private var _$backingData: (any SwiftData.BackingData<Trip>)? = nil
 
         var persistentBackingData: any SwiftData.BackingData<Trip> {
           get {
-            _$backingData
+            SwiftData._begun(&_$backingData)
           }
           set {
             _$row = SwiftData._RowReference(newValue)
@@ -205,7 +210,9 @@ struct ExpansionTests {
   @Test("A property that names a transformer need not be Codable")
   func transformable() {
     let found = lines("@Attribute(.transformable(by: \"Colour\")) var a: Colour\ninit() {}")
-    #expect(found.contains("_$backingData.setTransformableValue(forKey: \\.a, to: initialValue)"))
+    #expect(
+      found.contains("SwiftData._begun(&_$backingData).setTransformableValue(forKey: \\.a, to: initialValue)")
+    )
     #expect(found.contains("return self.getTransformableValue(forKey: \\.a)"))
     #expect(found.contains("self.setTransformableValue(forKey: \\.a, to: newValue)"))
   }
@@ -222,9 +229,9 @@ struct ExpansionTests {
       var last: String
       init() {}
       """)
-    #expect(found.contains("if !_$backingData._begin(0, with: initialValue) {"))
+    #expect(found.contains("if _$backingData?._begin(0, with: initialValue) != true {"))
     #expect(found.contains("if let value = self._value(at: 0, in: _$row, \\.first) {"))
-    #expect(found.contains("if !_$backingData._begin(2, with: initialValue) {"))
+    #expect(found.contains("if _$backingData?._begin(2, with: initialValue) != true {"))
     #expect(found.contains("if let value = self._value(at: 2, in: _$row, \\.last) {"))
     // What a transformer keeps has no short way.
     #expect(!found.contains { $0.contains("_begin(1") || $0.contains("at: 1") })

@@ -363,7 +363,9 @@ private struct ModelArchiveReader {
       }
       let attributes = names.compactMap { $0 }
       if attributes.isEmpty || attributes.count < names.count
-        || attributes.contains(where: { entity.attributesByName[$0] == nil })
+        || attributes.contains(where: {
+          entity.attributesByName[$0] == nil && entity.relationshipsByName[$0]?.isToMany != false
+        })
       {
         leftOut["uniqueness constraints", default: 0] += 1
       } else {

@@ -36,6 +36,8 @@ struct AppleExport {
     try session.begin(hashes)
     try session.write()
     try session.finish(permitsLosses: permitsLosses)
+    // As every store that is made here.
+    chmod(draft, 0o600)
     try publish(draft, support)
     return session.report
   }
@@ -48,12 +50,14 @@ struct AppleExport {
       // The names of the files in it.
       try FileMoves.syncFolder(of: files + "/_EXTERNAL_DATA/file")
       try FileMoves.syncFolder(of: files + "/_EXTERNAL_DATA")
-      try FileMoves.rename(files, to: support)
     }
-    do { try FileMoves.rename(draft, to: destination) } catch {
-      // The folder was not there before.
-      if hasFiles { try? FileManager.default.removeItem(atPath: support) }
-      throw error
+    try TemporaryFolder.publish(destination) {
+      if hasFiles { try FileMoves.rename(files, to: support) }
+      do { try FileMoves.rename(draft, to: destination) } catch {
+        // The folder was not there before.
+        if hasFiles { try? FileManager.default.removeItem(atPath: support) }
+        throw error
+      }
     }
   }
 }
@@ -276,7 +280,11 @@ private final class ExportSession {
     if data.count < ExternalValues.threshold { return Data([ExternalValues.inline]) + data }
     if report.externalFileCount == 0 {
       do {
-        try FileManager.default.createDirectory(atPath: externals.folder, withIntermediateDirectories: true)
+        // The draft's own folder is not made again: it has gone when the program is being ended.
+        let inner = URL(fileURLWithPath: externals.folder)
+        for folder in [inner.deletingLastPathComponent(), inner] {
+          try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        }
       } catch {
         throw AppleStoreError(.output, "\(externals.folder) cannot be made: \(error.localizedDescription)")
       }

@@ -116,7 +116,8 @@ struct AppleTables {
   ) {
     let description = schema.entities[entity.number].entityDescription
     let columns = Dictionary(
-      entity.attributes.map { ($0.path, $0.column) }, uniquingKeysWith: { first, _ in first })
+      entity.attributes.map { ($0.path, $0.column) }
+        + entity.links.map { ($0.relationship.name, $0.column) }, uniquingKeysWith: { first, _ in first })
     for index in description.indexes where index.condition == nil {
       let parts = index.elements.map { element in
         columns[element.propertyName].map { "\(quoted($0))\(element.isAscending ? "" : " DESC")" }

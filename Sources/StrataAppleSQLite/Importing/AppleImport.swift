@@ -8,8 +8,14 @@ public struct AppleImportOptions: Sendable {
   public var model: ManagedObjectModel?
   /// Whether every save to the new store is recorded in a history.
   public var recordsHistory = false
+  /// Whether the history that Apple's store has recorded is taken over: numbers, times, authors, changes, and what stays of deleted objects. The new store goes on with it, whatever
+  /// ``recordsHistory`` says. Tokens of Core Data cannot be taken over.
+  public var importsHistory = false
   /// Whether the import is refused when something does not come along as it is.
   public var refusesLosses = false
+
+  /// Whether `refusesLosses` says nothing of the history.
+  var permitsLostHistory = false
 
   /// The usual way.
   public init() {}
@@ -52,6 +58,12 @@ private final class ImportSession {
   private let apple: AppleSource
   private let options: AppleImportOptions
   private let progress: (AppleStoreProgress) throws -> Void
+  private struct Lack: Hashable {
+    let entity: Int
+    let slot: Int
+  }
+  private var lacking: [Lack: Int] = [:]
+  private var requiredSlots: [Int: [Int]] = [:]
 
   init(
     _ apple: AppleSource, _ options: AppleImportOptions,
@@ -67,7 +79,7 @@ private final class ImportSession {
   func fill(_ draft: URL) throws {
     func tell(_ finding: AppleStoreReport.Finding) throws {
       self.report.add(finding)
-      if self.options.refusesLosses {
+      if self.options.refusesLosses, finding.kind != .lostHistory || !self.options.permitsLostHistory {
         throw AppleStoreError(.losses, "Not everything would come along: \(finding). Nothing was imported.")
       }
     }
@@ -76,13 +88,15 @@ private final class ImportSession {
     let intake = try StoreIntake(new: draft, facts: facts())
     do {
       try addRows(rows, intake)
+      remarkOnLacks()
       try addMembers(rows, intake)
+      try addHistory(rows, intake, tell)
+      report.externalFileCount = rows.externalFileCount
       try progress(AppleStoreProgress(phase: .checking, completedCount: 0, totalCount: nil))
       _ = try intake.finish()
     } catch let refusal as StoreIntake.Refusal {
       throw AppleStoreError(.model, "\(refusal.description) Nothing was imported.")
     }
-    report.externalFileCount = rows.externalFileCount
     try compare(draft)
   }
 
@@ -104,8 +118,49 @@ private final class ImportSession {
       identifier: apple.identifier, model: try apple.model.encodedForStores(), entities: apple.heldEntities,
       counters: counters,
       metadata: apple.metadata.values.isEmpty ? nil : try encoder.encode(apple.metadata.values),
-      recordsHistory: options.recordsHistory)
+      recordsHistory: options.recordsHistory || options.importsHistory)
   }
+
+  private func addHistory(
+    _ rows: AppleRows, _ intake: StoreIntake, _ tell: @escaping (AppleStoreReport.Finding) throws -> Void
+  ) throws {
+    guard options.importsHistory else { return remarkOnHistory(rows, tell) }
+    let history = try AppleHistory(apple, rows, tell: tell)
+    let total = try history?.count() ?? 0
+    guard let history else {
+      report.remarks.append("The store has no history to take over; a new one begins.")
+      return
+    }
+    intake.history = { intake in
+      try history.hand(to: intake) { count in
+        try self.progress(AppleStoreProgress(phase: .history, completedCount: count, totalCount: total))
+      }
+      (self.report.transactionCount, self.report.changeCount) = (intake.transactionCount, intake.changeCount)
+      guard let beginning = history.beginning, beginning.timeIntervalSinceNow < Self.defaultAge else {
+        return
+      }
+      self.report.remarks.append(
+        "The history begins on \(beginning.formatted(.iso8601.year().month().day())). What is older than 30 days goes with the first save of a program that does not set historyRetention."
+      )
+    }
+  }
+
+  /// Says what is left behind. A history that nobody wants may be damaged.
+  private func remarkOnHistory(
+    _ rows: AppleRows, _ tell: @escaping (AppleStoreReport.Finding) throws -> Void
+  ) {
+    do {
+      guard let total = try AppleHistory(apple, rows, tell: tell)?.count(), total > 0 else { return }
+      report.remarks.append(
+        "The store has a history of \(total) \(total == 1 ? "change" : "changes"), which was left behind; importsHistory (--history) takes it over."
+      )
+    } catch {
+      report.remarks.append("The store's history cannot be read, and was left behind.")
+    }
+  }
+
+  /// What a store keeps by default, in seconds from now.
+  private static let defaultAge: TimeInterval = -30 * 86_400
 
   private func addRows(_ rows: AppleRows, _ intake: StoreIntake) throws {
     let tables = apple.layout.tables.compactMap { $0 }
@@ -116,12 +171,40 @@ private final class ImportSession {
         var values = row.values
         for (relationship, target) in row.links { values[relationship.slot] = intake.reference(to: target) }
         try intake.add(row.object, values: values, line: 0)
+        note(row.object.entity, values)
         report.objectCounts[apple.schema.entities[row.object.entity].name, default: 0] += 1
         done += 1
         if done & 0x3FF == 0 {
           try progress(AppleStoreProgress(phase: .objects, completedCount: done, totalCount: total))
         }
       }
+    }
+  }
+
+  /// Counts what required properties lack: the original may be so, and a program must mend it before it saves the object.
+  private func note(_ entity: Int, _ values: [AttributeValue]) {
+    for slot in required(entity) where values[slot].isNull {
+      lacking[Lack(entity: entity, slot: slot), default: 0] += 1
+    }
+  }
+
+  private func required(_ entity: Int) -> [Int] {
+    if let known = requiredSlots[entity] { return known }
+    let slots = apple.schema.entities[entity].attributes.filter { attribute in
+      let relationship = attribute.relationship.map { apple.schema.relationships[$0] }
+      return !attribute.isOptional && !attribute.isTransient && attribute.composite == nil
+        && relationship?.isToMany != true
+    }.map(\.slot)
+    requiredSlots[entity] = slots
+    return slots
+  }
+
+  private func remarkOnLacks() {
+    for (lack, count) in lacking.sorted(by: { ($0.key.entity, $0.key.slot) < ($1.key.entity, $1.key.slot) }) {
+      let entity = apple.schema.entities[lack.entity]
+      report.remarks.append(
+        "\(count) \(count == 1 ? "object" : "objects") of \(entity.name) \(count == 1 ? "has" : "have") no value for “\(entity.attributes[lack.slot].name)”, which the model requires; to be saved again they need one."
+      )
     }
   }
 

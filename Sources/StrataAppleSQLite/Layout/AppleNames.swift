@@ -29,6 +29,8 @@ enum AppleNames {
   static let systemColumns: Set = ["Z_PK", "Z_ENT", "Z_OPT"]
   /// The first number that the framework keeps for entities of its own.
   static let firstReservedEntity: Int64 = 16_000
+  /// The number of the entity of transactions in the history.
+  static let transactionEntity: Int64 = 16_002
   /// How the names of the tables of mirroring to CloudKit begin.
   static let mirroringPrefix = "ANSCK"
 

@@ -76,12 +76,20 @@ final class AppleEngine: StoreEngine, OwnerwiseReading, CopyableStore, @unchecke
   ) { completion(changeSets.map { _ in .failure(readOnly) }) }
 
   /// Makes a store of Strata of it: an import.
-  /// - Throws: `AppleStoreError` `.losses` when not everything would come along; ``StorageError``.
+  ///
+  /// The history comes along as far as the model explains it; what does not, and what its age may make go, is told as a message.
+  /// - Throws: `AppleStoreError` `.losses` when not all objects would come along as they are; ``StorageError``.
   func backup(to url: URL, compacting: Bool) throws {
     var options = AppleImportOptions()
     options.model = schema.model
     options.refusesLosses = true
-    _ = try AppleSQLite.importStore(from: URL(fileURLWithPath: source.path), to: url, options: options)
+    options.importsHistory = !source.historyColumns.isEmpty
+    options.permitsLostHistory = true
+    let report = try AppleSQLite.importStore(
+      from: URL(fileURLWithPath: source.path), to: url, options: options)
+    for text in report.remarks + report.findings.map(\.description) {
+      Diagnostics.write("import of \(source.path) into \(url.path): \(text)", .warning)
+    }
   }
 
   // MARK: Rows

@@ -141,7 +141,9 @@ final class AppleRows {
     let empty: [AttributeValue]
   }
 
-  private func value(
+  /// What a column has; nil, and told, for what is none of the attribute's type.
+  /// - Throws: what `tell` throws.
+  func value(
     _ stored: SQLiteValue, _ attribute: AppleLayout.Attribute, _ entity: EntitySchema, _ key: Int64
   ) throws -> AttributeValue {
     func fault(_ kind: AppleStoreReport.Finding.Kind, _ message: String) throws {

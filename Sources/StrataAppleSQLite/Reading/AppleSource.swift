@@ -21,6 +21,10 @@ final class AppleSource {
   /// What the store has and no property is for.
   let losses: [AppleStoreReport.Finding]
   let externals: ExternalValues
+  /// The columns of the tables that keep a history, as far as there are any.
+  let historyColumns: [String: Set<String>]
+  /// The greatest number that a transaction of the history was given; 0 where none was.
+  let lastTransaction: Int64
   private let file: SourceFile
   var database: SQLiteDatabase { file.database }
 
@@ -36,6 +40,8 @@ final class AppleSource {
     metadata = catalogue.metadata
     numbers = catalogue.numbers
     largestKeys = catalogue.largestKeys
+    historyColumns = catalogue.historyColumns
+    lastTransaction = catalogue.lastTransaction
     var remarks = catalogue.remarks
     if let given {
       model = given
@@ -89,6 +95,12 @@ struct AppleCatalogue {
   let columns: [String: Set<String>]
   /// Tables whose `Z_PK` is their key.
   private let keyed: Set<String>
+  /// Of tables that keep a history, as far as they are as Core Data makes them.
+  var historyColumns: [String: Set<String>] {
+    columns.filter { AppleHistory.tables.contains($0.key) && keyed.contains($0.key) }
+  }
+  /// The greatest number that was given to a transaction of the history.
+  let lastTransaction: Int64
   private(set) var remarks: [String] = []
   /// What could not be taken out of the metadata.
   let lostMetadata: [String]
@@ -148,6 +160,10 @@ struct AppleCatalogue {
     var lost: [String] = []
     (metadata, versionHashes) = Self.metadata(row.value(1), &lost)
     (numbers, largestKeys) = try Self.entities(database)
+    lastTransaction =
+      if case .integer(let number)? = try database.value(
+        "SELECT max(Z_MAX) FROM Z_PRIMARYKEY WHERE Z_ENT = \(AppleNames.transactionEntity)")
+      { number } else { 0 }
     if columns["Z_MODELCACHE"]?.contains("Z_CONTENT") == true,
       case .blob(let data)? = try database.value("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1")
     {

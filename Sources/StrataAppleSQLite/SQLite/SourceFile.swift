@@ -197,8 +197,8 @@ final class TemporaryFolder {
   let path: String
   /// Locked as long as the folder is worked on, so that others see that it is in use.
   private let descriptor: Int32
-  /// The folders of this process, which are to go with it.
-  private static let living = Mutex<Set<String>>([])
+  /// The folders of this process, which are to go with it; nil once it is about to end.
+  private static let living = Mutex<Set<String>?>([])
 
   /// - Throws: `AppleStoreError`.
   init(beside destination: String? = nil) throws {
@@ -206,12 +206,15 @@ final class TemporaryFolder {
       destination.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
       ?? FileManager.default.temporaryDirectory.path
     var pattern = Array("\(top == "/" ? "" : top)/.strata-apple-\(getpid())-XXXXXX".utf8CString)
-    guard mkdtemp(&pattern) != nil else { throw AppleStoreError.system(errno, top) }
-    path = String(decoding: pattern.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    path = try Self.unlessEnding(top) { living in
+      guard mkdtemp(&pattern) != nil else { throw AppleStoreError.system(errno, top) }
+      let path = String(decoding: pattern.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      living.insert(path)
+      return path
+    }
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
     // Without the lock there is still the number of the process.
     if descriptor >= 0 { _ = flock(descriptor, LOCK_EX | LOCK_NB) }
-    Self.living.withLock { _ = $0.insert(path) }
   }
 
   deinit {
@@ -223,12 +226,38 @@ final class TemporaryFolder {
   private static func closeFile(_ descriptor: Int32) { _ = Foundation.close(descriptor) }
 
   func remove() {
-    if Self.living.withLock({ $0.remove(path) != nil }) { try? FileManager.default.removeItem(atPath: path) }
+    guard Self.living.withLock({ $0?.contains(path) == true }) else { return }
+    try? FileManager.default.removeItem(atPath: path)
+    // Only now: a program that ends meanwhile removes the rest.
+    Self.living.withLock { _ = $0?.remove(path) }
   }
 
-  /// Removes all folders of this process, which ends now.
+  /// Carries out what gives what is finished its names: a program that ends does so before it or after it.
+  static func publish(_ destination: String, _ body: () throws -> Void) throws {
+    try unlessEnding(destination) { _ in try body() }
+  }
+
+  private static func unlessEnding<R>(_ path: String, _ body: (inout Set<String>) throws -> R) throws -> R {
+    try living.withLock { living in
+      guard var known = living else { throw AppleStoreError.system(ECANCELED, path) }
+      defer { living = known }
+      return try body(&known)
+    }
+  }
+
+  /// Removes all folders of this process, which ends now. Other threads go on meanwhile, and may still make files in a folder until it is gone.
   static func removeAll() {
-    for path in living.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
+    let folders: Set<String> = living.withLock { living in
+      defer { living = nil }
+      return living ?? []
+    }
+    for path in folders {
+      for _ in 0..<1_000 {
+        try? FileManager.default.removeItem(atPath: path)
+        if access(path, F_OK) != 0 { break }
+        usleep(1_000)
+      }
+    }
   }
 
   /// Removes those beside a place whose processes have died.

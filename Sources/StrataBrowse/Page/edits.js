@@ -1,8 +1,10 @@
 "use strict";
 // What is not saved yet: the edits that the program keeps for all pages, and the fields that are open in this one.
 
-const pending = { changes: new Map(), wrong: [], told: "", saved: new Map() };
+// `turn` grows with every change of them: no picture of a former one is shown again.
+const pending = { changes: new Map(), wrong: [], told: "", turn: 0, saved: new Map() };
 const canEdit = (attribute) => state.begin.writes && !attribute.isDerived && !["image", "large", "bytes", "text"].includes(attribute.kind) && attribute.isWhole !== false && !["composite", "transformable", "undefined", "binaryData"].includes(attribute.type);
+const canReplace = (attribute) => state.begin.writes && !attribute.isDerived && attribute.type === "binaryData";
 async function change(edit) { changedHere(await tell("edit", edit)); }
 async function insert(entity) {
   try {
@@ -44,6 +46,7 @@ async function refreshPending() {
 
 function showPending(answer) {
   pending.wrong = [];
+  pending.turn += 1;
   pending.told = JSON.stringify({ ...answer, id: undefined });
   pending.changes = new Map(answer.changes.map((item) => [item.id, item]));
   for (const [key, saved] of pending.saved) { if (!isEdited(saved.id, saved.name)) pending.saved.delete(key); }
@@ -65,11 +68,45 @@ function isEdited(id, name) {
   return has(edit?.values, name) || has(edit?.links, name);
 }
 // What is saved under an edit, where saving the edit would overwrite it; it may be newer than the edit.
-function savedText(id, name, text) {
+function savedText(id, name, text, shown = text) {
   const key = JSON.stringify([id, name]);
   if (!pending.saved.has(key)) pending.saved.set(key, { id, name, text });
   return pending.saved.get(key).text === text
-    ? h("div", { class: "faint saved" }, `saved: ${text}`) : h("div", { class: "message saved" }, `changed by others meanwhile: ${text}`);
+    ? h("div", { class: "faint saved" }, `saved: ${shown}`) : h("div", { class: "message saved" }, `changed by others meanwhile: ${shown}`);
+}
+
+// MARK: Bytes
+
+// What is being sent, and what went wrong with the last file, by the object and the name of the attribute.
+const uploads = new Set(), refused = new Map();
+
+// Bytes are not typed: a file takes their place.
+function fileButtons(id, { name, kind, isOptional }) {
+  const key = JSON.stringify([id, name]);
+  const attempt = (work) => {
+    refused.delete(key);
+    // The object when it has failed.
+    const upload = work().then(() => null, (error) => {
+      if (error.isLost) lost();
+      refused.set(key, errorText(error));
+      if (state.view instanceof ObjectView && state.view.id === id) state.view.draw();
+      return id;
+    }).finally(() => uploads.delete(upload));
+    uploads.add(upload);
+  };
+  const input = h("input", { type: "file", hidden: true, "aria-label": `File for ${name}`, change: () => { if (input.files[0]) attempt(() => replace(id, name, input.files[0])); } });
+  return [h("div", { class: "writing" }, input,
+    h("button", { type: "button", "aria-label": `Replace ${name}`, title: `A file of up to ${bytes(state.begin.largestUpload)}`, click: () => input.click() }, "Replace by a file…"), " ",
+    isOptional && kind !== "nil" ? h("button", { type: "button", "aria-label": `Set ${name} to nil`, click: () => attempt(() => change({ kind: "update", id, name, value: null })) }, "Set to nil") : null),
+  refused.has(key) ? h("div", { class: "message", role: "alert" }, refused.get(key)) : null].filter(Boolean);
+}
+
+async function replace(id, name, file) {
+  const most = state.begin.largestUpload;
+  if (file.size > most) throw new Error(`${file.name} has ${count(file.size)} bytes. A file of up to ${count(most)} bytes can be put in here.`);
+  let body;
+  try { body = await file.arrayBuffer(); } catch { throw new Error(`${file.name} cannot be read.`); }
+  changedHere(await ask("upload", { id, name }, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body }));
 }
 
 // MARK: Open fields
@@ -122,6 +159,11 @@ function openIn(dd, { id, name, kind, field, canBeNil, isNew, send }) {
 
 // Sends what was typed and not set yet. False when something of it is not valid: it is shown.
 async function finishFields() {
+  const failed = (await Promise.all(uploads)).find((id) => id !== null);
+  if (failed !== undefined) {
+    if (location.hash !== objectHash(failed)) location.hash = objectHash(failed);
+    return false;
+  }
   for (const open of [...opened.values()]) {
     if (!isTyped(open) || await open.set()) continue;
     if (location.hash !== objectHash(open.id)) location.hash = objectHash(open.id);
@@ -136,4 +178,4 @@ function lineEnd(text) {
   return ends.size > 1 ? null : [...ends][0] ?? "\n";
 }
 
-addEventListener("beforeunload", (event) => { if (pending.changes.size || [...opened.values()].some(isTyped)) event.preventDefault(); });
+addEventListener("beforeunload", (event) => { if (pending.changes.size || uploads.size || [...opened.values()].some(isTyped)) event.preventDefault(); });

@@ -108,7 +108,13 @@ class RowsView {
     this.resize.observe(this.scroller);
     await this.reload();
   }
-  close() { this.resize.disconnect(); clearTimeout(this.typing); this.isClosed = true; }
+  close() { this.resize.disconnect(); clearTimeout(this.typing); this.isClosed = true; this.leave(); }
+  // Nobody waits for what was asked: the program stops looking for it.
+  leave() {
+    this.asking?.abort();
+    for (const control of this.loading.values()) control.abort();
+    this.loading.clear();
+  }
 
   // The condition or the order has changed: it becomes part of the address.
   search(sort = this.query.sort) {
@@ -125,9 +131,11 @@ class RowsView {
   async reload() {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const start = Math.floor(this.first / pageSize) * pageSize;
+    this.leave();
+    const asking = this.asking = new AbortController();
     const plan = ask("plan", this.parameters()).catch(() => null);
     try {
-      const answer = await ask("rows", { ...this.parameters(), offset: start, limit: pageSize });
+      const answer = await ask("rows", { ...this.parameters(), offset: start, limit: pageSize }, { signal: asking.signal });
       if (turn !== this.turn || this.isClosed) return;
       Object.assign(this, { at: answer.commit, total: answer.count, columns: answer.columns, pages: new Map([[start / pageSize, answer.rows]]) });
       this.loading.clear();
@@ -322,10 +330,12 @@ class ObjectView {
     const { name, type, isOptional, isDerived } = attribute;
     const now = isChanged ? { name, type, isOptional, isDerived, ...edit.values[name] } : attribute;
     const dd = h("dd", { "data-name": name, class: isChanged ? "edited" : "" }, this.text(now, isSaved));
-    if (!isSaved && now.isWhole === false) dd.append(h("div", { class: "faint" }, "The beginning. It can be edited again when it is shorter, or undone."));
+    if (!isSaved && now.isWhole === false && now.kind === "value") dd.append(h("div", { class: "faint" }, "The beginning. It can be edited again when it is shorter, or undone."));
     if (canEdit(now) && lineEnd(now.text ?? "") === null) dd.append(h("div", { class: "faint" }, "Its lines end in different ways, which a field of a page cannot keep."));
     else if (canEdit(now)) dd.append(" ", h("button", { type: "button", class: "writing", "aria-label": `Edit ${name}`, click: () => this.edit(now, dd) }, "Edit"));
-    if (isChanged) dd.append(savedText(this.id, name, attribute.kind === "nil" ? "nil" : attribute.text ?? bytes(attribute.size ?? 0)));
+    if (state.begin.writes && attribute.why) dd.append(h("div", { class: "faint why" }, attribute.why));
+    if (canReplace(attribute)) dd.append(...fileButtons(this.id, now));
+    if (isChanged) dd.append(savedText(this.id, name, attribute.kind === "nil" ? "nil" : attribute.text ?? bytes(attribute.size ?? 0), attribute.type === "binaryData" && attribute.kind !== "nil" ? bytes(attribute.size ?? 0) : undefined));
     dd.append(...this.wrong(name));
     return [label, dd];
   }
@@ -334,8 +344,8 @@ class ObjectView {
 
   // A value as what it is.
   text(attribute, isSaved = true) {
-    const url = `api/value?id=${encodeURIComponent(this.id)}&name=${encodeURIComponent(attribute.name)}`;
-    const whole = attribute.isWhole === false && isSaved ? h("a", { href: url, target: "_blank", rel: "noopener" }, " whole value") : null;
+    const url = `api/value?id=${encodeURIComponent(this.id)}&name=${encodeURIComponent(attribute.name)}${isSaved ? "" : `&pending=1&turn=${pending.turn}`}`;
+    const whole = attribute.isWhole === false ? h("a", { href: url, target: "_blank", rel: "noopener" }, " whole value") : null;
     const size = attribute.size === undefined ? null : h("div", { class: "faint" }, bytes(attribute.size), attribute.media ? ` · ${attribute.media}` : "", whole);
     switch (attribute.kind) {
       case "nil": return h("span", { class: "nil" }, "nil");

@@ -17,8 +17,10 @@ final class Answers: Sendable {
   /// What is being answered is not waited for.
   func stop() { threads.shutdownGracefully { _ in } }
 
-  /// Calls `reply` once, on any thread.
-  func answer(_ passed: Gate.Passed, _ body: [UInt8], reply: @escaping @Sendable (BrowseAnswer) -> Void) {
+  /// Calls `reply` once, on any thread. What takes long is not gone on with when `asker` has left.
+  func answer(
+    _ passed: Gate.Passed, _ body: [UInt8], _ asker: Asker, reply: @escaping @Sendable (BrowseAnswer) -> Void
+  ) {
     switch passed {
     case .file(let name):
       // The gate lets no other names pass.
@@ -28,7 +30,8 @@ final class Answers: Sendable {
       threads.submit { [browser] state in
         // The program ends.
         guard case .active = state else { return }
-        browser.answer(BrowseRequest(name: name, query: query, body: body, isPost: isPost), reply: reply)
+        browser.answer(
+          BrowseRequest(name: name, query: query, body: body, isPost: isPost, asker: asker), reply: reply)
       }
     }
   }

@@ -18,6 +18,8 @@ struct Gate: Sendable {
   struct Refusal: Error, Equatable {
     let status: HTTPResponseStatus
     var allow: String?
+    /// Why, for who knows the secret.
+    var sentence: String?
   }
 
   /// A longer target is none of the page's.
@@ -28,17 +30,21 @@ struct Gate: Sendable {
   private let origins: Set<String>
   private let names: Set<String>
   private let changing: Set<String>
+  private let takingBytes: Set<String>
 
   /// - Parameters:
   ///   - names: The answers that there are.
   ///   - changing: Those of them that change something.
-  init(secret: String, port: Int, names: Set<String>, changing: Set<String>) {
+  ///   - takingBytes: Those of these that are sent bytes as they are, not JSON.
+  init(
+    secret: String, port: Int, names: Set<String>, changing: Set<String>, takingBytes: Set<String>
+  ) {
     self.secret = Array(secret.utf8)
     let own = ["127.0.0.1", "localhost"]
     // Browsers leave out the port that is HTTP's own.
     hosts = Set(own.map { "\($0):\(port)" } + (port == 80 ? own : []))
     origins = Set(hosts.map { "http://\($0)" })
-    (self.names, self.changing) = (names, changing)
+    (self.names, self.changing, self.takingBytes) = (names, changing, takingBytes)
   }
 
   /// 192 bits that nobody can guess, as letters and digits.
@@ -77,7 +83,9 @@ struct Gate: Sendable {
     if changes {
       // Browsers send it with every POST.
       guard head.headers["origin"].count == 1 else { throw Refusal(status: .forbidden) }
-      guard head.headers["content-type"] == ["application/json"] else {
+      // Neither can be sent by a form of another page.
+      let type = takingBytes.contains(name) ? "application/octet-stream" : "application/json"
+      guard head.headers["content-type"] == [type] else {
         throw Refusal(status: .unsupportedMediaType)
       }
     }

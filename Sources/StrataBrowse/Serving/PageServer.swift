@@ -66,7 +66,9 @@ package final class PageServer: Sendable {
     // It is bound to an address of IPv4.
     self.port = channel.localAddress?.port ?? 0
     gate.set(
-      Gate(secret: secret, port: self.port, names: Set(StoreBrowser.names), changing: StoreBrowser.changing))
+      Gate(
+        secret: secret, port: self.port, names: Set(StoreBrowser.names), changing: StoreBrowser.changing,
+        takingBytes: StoreBrowser.takingBytes))
     address = "http://127.0.0.1:\(self.port)/\(secret)/"
   }
 

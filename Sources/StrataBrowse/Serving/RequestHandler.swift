@@ -16,11 +16,13 @@ final class RequestHandler: ChannelInboundHandler {
   static let patience = TimeAmount.seconds(60)
   /// As long as nobody has shown the secret: such connections are to leave room for others.
   static let firstPatience = TimeAmount.seconds(10)
+  /// How often it is looked whether somebody still listens who sends no more.
+  static let probing = TimeAmount.milliseconds(250)
 
   private enum State {
     case waiting
     case receiving(Gate.Passed, keepsAlive: Bool, body: [UInt8])
-    case answering(keepsAlive: Bool)
+    case answering(Asker, keepsAlive: Bool)
     /// Whatever else comes is not looked at.
     case done
   }
@@ -29,6 +31,8 @@ final class RequestHandler: ChannelInboundHandler {
   private let answers: Answers
   private var state = State.waiting
   private var deadline: Scheduled<Void>?
+  /// Whether the other end takes announcements of an answer: HTTP/1.0 has none.
+  private var takesAnnouncements = false
   /// Whether a request has passed the gate on this connection.
   private var isKnown = false
   /// When the last answer has gone; nil before the first.
@@ -48,11 +52,25 @@ final class RequestHandler: ChannelInboundHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     deadline?.cancel()
+    // Nobody is left to be answered.
+    if case .answering(let asker, _) = state { asker.leave() }
     state = .done
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     take(unwrapInboundIn(data), context)
+  }
+
+  /// How much may be sent along.
+  private static func largestBody(_ passed: Gate.Passed) -> Int {
+    guard case .answer(let name, _, isPost: true) = passed else { return 0 }
+    return StoreBrowser.takingBytes.contains(name) ? StoreBrowser.largestUpload : largestBody
+  }
+
+  private static func tooLarge(_ passed: Gate.Passed) -> Gate.Refusal {
+    Gate.Refusal(
+      status: .payloadTooLarge,
+      sentence: "This is too much: up to \(largestBody(passed)) bytes can be sent along with such a request.")
   }
 
   private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
@@ -66,9 +84,10 @@ final class RequestHandler: ChannelInboundHandler {
           deadline?.cancel()
           setDeadline(context)
         }
-        let limit = head.method == .POST ? Self.largestBody : 0
+        takesAnnouncements = head.version == .http1_1
+        let limit = Self.largestBody(passed)
         if let length = head.headers.first(name: "content-length"), (Int(length) ?? .max) > limit {
-          throw Gate.Refusal(status: .payloadTooLarge)
+          throw Self.tooLarge(passed)
         }
         state = .receiving(passed, keepsAlive: head.isKeepAlive, body: [])
       } catch {
@@ -77,18 +96,18 @@ final class RequestHandler: ChannelInboundHandler {
     case (.body(let buffer), .receiving(let passed, let keepsAlive, var body)):
       // The array must not be held twice while it grows.
       state = .done
-      let limit = if case .answer(_, _, isPost: true) = passed { Self.largestBody } else { 0 }
-      guard body.count + buffer.readableBytes <= limit else {
-        return refuse(Gate.Refusal(status: .payloadTooLarge), context)
+      guard body.count + buffer.readableBytes <= Self.largestBody(passed) else {
+        return refuse(Self.tooLarge(passed), context)
       }
       body.append(contentsOf: buffer.readableBytesView)
       state = .receiving(passed, keepsAlive: keepsAlive, body: body)
     case (.end, .receiving(let passed, let keepsAlive, let body)):
       deadline?.cancel()
-      state = .answering(keepsAlive: keepsAlive)
+      let asker = Asker()
+      state = .answering(asker, keepsAlive: keepsAlive)
       let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
       let loop = context.eventLoop
-      answers.answer(passed, body) { answer in
+      answers.answer(passed, body, asker) { answer in
         loop.execute {
           let (handler, context) = bound.value
           handler.send(answer, context)
@@ -125,7 +144,23 @@ final class RequestHandler: ChannelInboundHandler {
       let channel = context.channel
       lastSent.whenComplete { _ in channel.close(promise: nil) }
     case .receiving: refuse(Gate.Refusal(status: .badRequest), context)
-    case .answering, .done: break
+    case .answering: probe(context)
+    case .done: break
+    }
+  }
+
+  /// Finds out whether somebody who sends no more still listens. A closed connection looks the same until something is sent there: then the system says that it is
+  /// closed. So an answer that takes longer is announced from time to time, which every client of HTTP/1.1 takes (RFC 9110, 15.2).
+  private func probe(_ context: ChannelHandlerContext) {
+    guard takesAnnouncements else { return }
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    deadline?.cancel()
+    deadline = context.eventLoop.scheduleTask(in: Self.probing) {
+      let (handler, context) = bound.value
+      guard case .answering = handler.state else { return }
+      let head = HTTPResponseHead(version: .http1_1, status: .processing)
+      context.writeAndFlush(handler.wrapOutboundOut(.head(head)), promise: nil)
+      handler.probe(context)
     }
   }
 
@@ -146,18 +181,29 @@ final class RequestHandler: ChannelInboundHandler {
 
   private func refuse(_ refusal: Gate.Refusal, _ context: ChannelHandlerContext) {
     deadline?.cancel()
-    var headers = HTTPHeaders(Answers.headers + [("Content-Length", "0"), ("Connection", "close")])
+    let answer = refusal.sentence.map { BrowseAnswer(status: Int(refusal.status.code), error: $0) }
+    let body = answer?.body ?? []
+    var headers = HTTPHeaders(
+      Answers.headers + [("Content-Length", String(body.count)), ("Connection", "close")])
+    if let answer {
+      headers.add(name: "Content-Type", value: answer.type)
+      headers.add(name: "Content-Security-Policy", value: Answers.policy(for: answer))
+    }
     if let allow = refusal.allow { headers.add(name: "Allow", value: allow) }
     state = .done
     let head = HTTPResponseHead(version: .http1_1, status: refusal.status, headers: headers)
     context.write(wrapOutboundOut(.head(head)), promise: nil)
+    if !body.isEmpty {
+      context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil)
+    }
     let channel = context.channel
     context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in channel.close(promise: nil) }
   }
 
   private func send(_ answer: BrowseAnswer, _ context: ChannelHandlerContext) {
     // The other end may have gone meanwhile.
-    guard case .answering(let keepsAlive) = state else { return }
+    guard case .answering(_, let keepsAlive) = state else { return }
+    deadline?.cancel()
     var headers = HTTPHeaders(Answers.headers)
     headers.add(name: "Content-Type", value: answer.type)
     headers.add(name: "Content-Length", value: String(answer.body.count))

@@ -23,7 +23,7 @@ struct Browse: StoreTask {
 
   func perform() throws {
     if let server = BrowseServing.server {
-      return try server(try StoreBrowser(store, writes: options.write), options)
+      return try server.serve(try StoreBrowser(store, writes: options.write), options)
     }
     try Self.startProgram(Self.arguments(of: self))
   }
@@ -67,7 +67,10 @@ package struct BrowseOptions: ParsableArguments, Sendable {
 
 /// What serves the page, where the program has it.
 enum BrowseServing {
-  typealias Server = @Sendable (StoreBrowser, BrowseOptions) throws -> Void
+  /// A structure around the function: the optimizer of Swift 6.3 makes a program that crashes of a task-local value that is a function.
+  struct Server: Sendable {
+    let serve: @Sendable (StoreBrowser, BrowseOptions) throws -> Void
+  }
   @TaskLocal static var server: Server?
 }
 
@@ -75,7 +78,9 @@ enum BrowseServing {
 package func runStrataBrowse(
   _ arguments: [String], server: @escaping @Sendable (StoreBrowser, BrowseOptions) throws -> Void
 ) -> Int32 {
-  BrowseServing.$server.withValue(server) { StrataCommand.execute(["browse"] + arguments) }
+  BrowseServing.$server.withValue(BrowseServing.Server(serve: server)) {
+    StrataCommand.execute(["browse"] + arguments)
+  }
 }
 
 /// A sentence for whoever has started the program, and a failure with one.

@@ -11,6 +11,7 @@ final class CommitFollower: @unchecked Sendable {
     let store: OpenStore
     let after: UInt64
     let end: ContinuousClock.Instant
+    let asker: Asker
     let reply: @Sendable (Result<BrowseAnswer, any Error>) -> Void
   }
 
@@ -23,13 +24,14 @@ final class CommitFollower: @unchecked Sendable {
   private var waiters: [Waiter] = []
   private var isLooking = false
 
-  /// Calls `reply` when there are commits after number `after`, or after so many seconds.
+  /// Calls `reply` when there are commits after number `after`, after so many seconds, or when nobody waits for it any more.
   func wait(
-    for store: OpenStore, after: UInt64, seconds: Int,
+    for store: OpenStore, after: UInt64, seconds: Int, asker: Asker,
     reply: @escaping @Sendable (Result<BrowseAnswer, any Error>) -> Void
   ) {
     queue.async { [self] in
-      waiters.append(Waiter(store: store, after: after, end: .now + .seconds(seconds), reply: reply))
+      waiters.append(
+        Waiter(store: store, after: after, end: .now + .seconds(seconds), asker: asker, reply: reply))
       if waiters.count > Self.most {
         let first = waiters.removeFirst()
         first.reply(Result { try Self.answer(first) })
@@ -45,6 +47,7 @@ final class CommitFollower: @unchecked Sendable {
     let now = ContinuousClock.now
     waiters.removeAll { waiter in
       let result = Result { () throws -> BrowseAnswer? in
+        if waiter.asker.isGone { throw CancellationError() }
         let isNews =
           try waiter.store.followed.commitNumber() != waiter.after || !waiter.store.followed.isInPlace
         return isNews || now >= waiter.end ? try Self.answer(waiter) : nil

@@ -89,6 +89,22 @@ final class EditSession: Sendable {
     return BrowseAnswer(try pending())
   }
 
+  /// One value as it was edited.
+  func value(_ id: String, _ name: String) throws -> AttributeValue {
+    try context.performAndWait {
+      let object = try self.object(id)
+      let entity = try self.entity(of: object)
+      guard let attribute = EntityShape(entity, schema).attributes.first(where: { $0.name == name }) else {
+        throw Failure(.missing, "\(entity.name) has no stored attribute “\(name.prefix(80))”.")
+      }
+      guard let any = self.any(attribute, object) else { return .null }
+      guard attribute.type != .transformable, let value = AttributeValue(any, type: attribute.type) else {
+        return .string("\(any)")
+      }
+      return value
+    }
+  }
+
   // MARK: Edits
 
   /// The name of an object that is new.
@@ -118,12 +134,17 @@ final class EditSession: Sendable {
     if entity.derivedSlots.contains(attribute.slot) {
       throw Failure(.usage, "\(entity.name).\(name) is derived from others, and cannot be set.")
     }
-    if attribute.type == .transformable {
-      throw Failure(
-        .usage, "\(entity.name).\(name) holds what only the program understands, and cannot be set here.")
+    if let reason = KeptTransformer.reason(schema.attribute(name, of: entity)) {
+      throw Failure(.usage, "\(entity.name).\(name) cannot be set here. \(reason)")
     }
     var value: Any?
-    if let text = edit.value {
+    if let bytes = edit.bytes {
+      guard attribute.type == .binaryData else {
+        throw Failure(
+          .usage, "\(entity.name).\(name) is no binaryData: the bytes of a file cannot be its value.")
+      }
+      value = bytes
+    } else if let text = edit.value {
       guard let found = ValueText.value(text, attribute.type) else {
         throw Failure(.input, "“\(text.prefix(60))” is no \(attribute.type)\(Self.form(attribute.type)).")
       }
@@ -300,6 +321,7 @@ final class EditSession: Sendable {
         ("name", .string(attribute.name)), ("type", .string("\(attribute.type)")),
         ("isOptional", .boolean(attribute.isOptional)),
         ("isDerived", .boolean(shape.entity.derivedSlots.contains(attribute.slot))),
+        ("why", .optional(KeptTransformer.reason(schema.attribute(attribute.name, of: shape.entity)))),
       ]
       return .object(start + value(attribute, object))
     }
@@ -324,23 +346,22 @@ final class EditSession: Sendable {
     ]
   }
 
-  private func value(_ attribute: EntityShape.Attribute, _ object: ManagedObject) -> [(String, JSONValue)] {
+  /// The value of an attribute, also of one in a composite; nil for none.
+  private func any(_ attribute: EntityShape.Attribute, _ object: ManagedObject) -> Any? {
     let any =
       attribute.name.contains(".")
       ? object.value(forKeyPath: attribute.name) : object.value(forKey: attribute.name)
-    guard let any, !(any is NSNull) else { return [("kind", "nil")] }
+    return any is NSNull ? nil : any
+  }
+
+  private func value(_ attribute: EntityShape.Attribute, _ object: ManagedObject) -> [(String, JSONValue)] {
+    guard let any = any(attribute, object) else { return [("kind", "nil")] }
     guard attribute.type != .transformable, let value = AttributeValue(any, type: attribute.type) else {
       return [
         ("kind", "value"), ("text", .string(String("\(any)".prefix(Self.textLength)))), ("isWhole", true),
       ]
     }
-    if case .data(let data) = value {
-      let isWhole = data.count <= DataContent.dumped
-      return [
-        ("kind", "bytes"), ("size", .number(data.count)), ("text", .string(DataContent.dump(data))),
-        ("isWhole", .boolean(isWhole)),
-      ]
-    }
+    if case .data(let data) = value { return DataContent.members(data, texts: Self.textLength) }
     let text = ValueText.cell(value)
     return [
       ("kind", "value"), ("text", .string(String(text.prefix(Self.textLength)))),
@@ -414,6 +435,13 @@ struct BrowseEdit {
   var value: String?
   /// Whether a member is added, not taken away.
   var adds = true
+  /// A value that was sent as it is.
+  var bytes: Data?
+
+  init(_ id: String, attribute name: String, bytes: Data) {
+    kind = "update"
+    (self.id, self.name, self.bytes) = (id, name, bytes)
+  }
 
   init(_ body: [UInt8]) throws {
     do {

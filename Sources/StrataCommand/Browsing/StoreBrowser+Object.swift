@@ -138,6 +138,10 @@ extension StoreBrowser {
     var members: [(String, JSONValue)] = [
       ("name", .string(attribute.name)), ("type", .string("\(attribute.type)")),
       ("isOptional", .boolean(attribute.isOptional)), ("isDerived", .boolean(isDerived)),
+      (
+        "why",
+        .optional(KeptTransformer.reason(window.schema.attribute(attribute.name, of: shape.entity)))
+      ),
     ]
     if let size = window.largeValueSize(of: row, attribute.slot), size > Self.lookedAt {
       members += [("kind", "large"), ("size", .number(size)), ("isWhole", false)]
@@ -146,22 +150,7 @@ extension StoreBrowser {
     let value = try window.value(of: row, attribute.slot)
     switch value {
     case .null: members.append(("kind", "nil"))
-    case .data(let data):
-      let content = DataContent(data)
-      members += [("kind", .string(content.kind)), ("size", .number(data.count))]
-      let isWhole: Bool
-      switch content {
-      case .image(let type):
-        members.append(("media", .string(type)))
-        isWhole = true
-      case .text(let text):
-        isWhole = text.count <= Self.valueLength
-        members.append(("text", .string(String(text.prefix(Self.valueLength)))))
-      case .bytes:
-        isWhole = data.count <= DataContent.dumped
-        members.append(("text", .string(DataContent.dump(data))))
-      }
-      members.append(("isWhole", .boolean(isWhole)))
+    case .data(let data): members += DataContent.members(data, texts: Self.valueLength)
     default:
       let text = ValueText.cell(value)
       members += [("kind", "value"), ("text", .string(String(text.prefix(Self.valueLength))))]
@@ -173,8 +162,12 @@ extension StoreBrowser {
   /// Larger values are not sent: an answer is made as a whole, in memory.
   private static let longestValue = 256 << 20
 
-  /// One value as it is: an image as an image, everything else as text or as a file.
+  /// One value as it is: an image as an image, everything else as text or as a file. `pending` is 1 for one that is not saved yet.
   func value(_ request: BrowseRequest, _ store: OpenStore) throws -> BrowseAnswer {
+    if request.query["pending"] == "1" {
+      let (id, name) = (try request.text("id"), try request.text("name"))
+      return try Self.answer(try edits().value(id, name), id, name)
+    }
     let window = try store.window()
     let row = try find(request, window)
     let shape = EntityShape(window.schema.entities[row.entity], window.schema)
@@ -192,15 +185,21 @@ extension StoreBrowser {
       answer.status = 413
       return answer
     }
-    switch try window.value(of: row, attribute.slot) {
-    case .null: throw Failure(.missing, "\(shape.entity.name)/p\(row.primaryKey) has no value for \(name).")
+    return try Self.answer(
+      try window.value(of: row, attribute.slot), "\(shape.entity.name)/p\(row.primaryKey)", name)
+  }
+
+  private static func answer(_ value: AttributeValue, _ object: String, _ name: String) throws -> BrowseAnswer
+  {
+    switch value {
+    case .null: throw Failure(.missing, "\(object) has no value for \(name).")
     case .data(let data):
       switch DataContent(data) {
       case .image(let type): return BrowseAnswer(type: type, body: Array(data))
       case .text: return BrowseAnswer(type: "text/plain; charset=utf-8", body: Array(data))
       case .bytes:
         var answer = BrowseAnswer(type: "application/octet-stream", body: Array(data))
-        answer.fileName = Self.fileName("\(shape.entity.name)-p\(row.primaryKey)-\(name)")
+        answer.fileName = fileName("\(object.replacing("/", with: "-"))-\(name)")
         return answer
       }
     case let value:
@@ -225,7 +224,7 @@ enum DataContent {
   case bytes
 
   /// How many bytes a dump shows.
-  static let dumped = 256
+  private static let dumped = 256
   /// Longer texts are not looked through.
   private static let longestText = 4 << 20
 
@@ -262,6 +261,27 @@ enum DataContent {
     if has(Array("RIFF".utf8)), has(Array("WEBP".utf8), at: 8) { return "image/webp" }
     if has(Array("ftypavif".utf8), at: 4) { return "image/avif" }
     return nil
+  }
+
+  /// What the page is told of bytes: what they are, how many, and texts of up to `length` characters or the beginning of a dump.
+  static func members(_ data: Data, texts length: Int) -> [(String, JSONValue)] {
+    let content = DataContent(data)
+    var members: [(String, JSONValue)] = [
+      ("kind", .string(content.kind)), ("size", .number(data.count)),
+    ]
+    let isWhole: Bool
+    switch content {
+    case .image(let type):
+      members.append(("media", .string(type)))
+      isWhole = true
+    case .text(let text):
+      isWhole = text.count <= length
+      members.append(("text", .string(String(text.prefix(length)))))
+    case .bytes:
+      isWhole = data.count <= dumped
+      members.append(("text", .string(dump(data))))
+    }
+    return members + [("isWhole", .boolean(isWhole))]
   }
 
   /// Sixteen bytes a line, with their place and their characters.

@@ -4,31 +4,46 @@ import StrataCore
 extension StoreBrowser {
   /// The most rows of one answer.
   static let mostRows = 500
+  /// Up to here in a table a window may do without a list of its rows.
+  private static let beginning = 2_000
+  /// Up to so many rows a list is made at once.
+  private static let smallTable = 20_000
   /// How many characters of a text a cell shows.
   static let cellLength = 160
 
   /// What the page begins with: the entities, how many objects there are, what can be asked.
-  func begin(_ store: OpenStore) throws -> BrowseAnswer {
-    let (number, window) = try store.numberedWindow()
+  func begin(_ request: BrowseRequest, _ store: OpenStore) throws -> BrowseAnswer {
+    let (counts, window) = try counts(store, for: request.asker)
     let schema = window.schema
-    let counts = try MigrationPreview.objectCounts(window)
     let entities = schema.entities.sorted { $0.name < $1.name }.map { entity -> JSONValue in
-      let all = entity.subtree.reduce(0) { $0 + (counts[schema.entities[$1].name] ?? 0) }
+      let all = entity.subtree.reduce(0) { $0 + (counts.byEntity[$1] ?? 0) }
       return [
         "name": .string(entity.name), "isAbstract": .boolean(entity.isAbstract),
         "parent": .optional(entity.superNumber.map { schema.entities[$0].name }),
-        "count": .number(all), "exactCount": .number(counts[entity.name] ?? 0),
+        "count": .number(all), "exactCount": .number(counts.byEntity[entity.number] ?? 0),
       ]
     }
     return BrowseAnswer([
       "store": .string(StorePath.resolved(path).lastPathComponent),
       "path": .string(StorePath.resolved(path).path),
       "uuid": .string(store.followed.identifier.uuidString), "writes": .boolean(writes),
+      "largestUpload": .number(Self.largestUpload),
       // Another one when another file has taken the store's place.
-      "opened": .string(store.identity.uuidString), "commit": .number(Int(number)),
+      "opened": .string(store.identity.uuidString), "commit": .number(Int(counts.commit)),
       "recordsHistory": .boolean(try store.coordinator.currentHistoryToken() != nil),
       "entities": .array(entities),
     ])
+  }
+
+  /// How many objects there are of exactly each entity, by its number, and the commit that this is of.
+  func counts(_ store: OpenStore, for asker: Asker) throws -> (
+    counts: (commit: UInt64, byEntity: [Int: Int]), window: StoreWindow
+  ) {
+    let (number, window) = try store.numberedWindow()
+    // Something may have been committed in between.
+    let isOfNumber = try store.followed.commitNumber() == number
+    let counts = try store.counts.counts(window, isOfNumber ? number : nil, of: store.followed, for: asker)
+    return ((number, counts), window)
   }
 
   /// A window of a table. `at` is the commit of an earlier window that this one is to go on from: then both are parts of one list, whose rows have
@@ -45,17 +60,22 @@ extension StoreBrowser {
     let rows: [(key: UInt64, row: FetchedRow?)]
     let key = RowListing.Key(
       entity: resolved.entity.name, condition: question.condition, sort: sort, isExact: question.isExact)
-    // Without condition and order rows come by their keys, and a window near the beginning needs no list.
-    if question.condition == nil, sort == nil, offset <= 2_000, listings.find(key, store, at) == nil {
-      count = try window.reading.fetch(resolved, mode: .count).count
-      (resolved.offset, resolved.limit) = (offset, limit)
-      rows =
-        limit == 0 ? [] : try window.reading.fetch(resolved, mode: .rows).rows.map { ($0.primaryKey, $0) }
+    var first = resolved
+    (first.offset, first.limit) = (offset, limit)
+    if listings.find(key, store, at) == nil, try needsNoList(first, key, window) {
+      (count, rows) = try request.asker.monitoring { monitor in
+        (first.monitor, resolved.monitor) = (monitor, question.condition == nil ? nil : monitor)
+        return (
+          try window.reading.fetch(resolved, mode: .count).count,
+          limit == 0 ? [] : try window.reading.fetch(first, mode: .rows).rows.map { ($0.primaryKey, $0) }
+        )
+      }
       (commit, hierarchy) = (number, resolved.hierarchyNumber)
     } else {
-      let listing = try listings.listing(key, of: store, at: at, newest: number) {
+      let listing = try listings.listing(key, of: store, at: at, newest: number, for: request.asker) {
+        resolved.monitor = $0
         // Of the newest commit, whichever was asked for: an older one cannot be had again.
-        RowListing(
+        return RowListing(
           commit: number, hierarchy: resolved.hierarchyNumber,
           keys: try window.reading.fetch(resolved, mode: .identifiers).rows.map(\.primaryKey))
       }
@@ -75,6 +95,21 @@ extension StoreBrowser {
           ]
         }),
     ])
+  }
+
+  /// Whether a window near the beginning of a table is found for less than a list of all its rows, and in the order of that list: without an order rows come by their keys
+  /// when there is no condition, and with one those that it does not tell apart always do.
+  private func needsNoList(_ first: ResolvedFetchRequest, _ key: RowListing.Key, _ window: StoreWindow) throws
+    -> Bool
+  {
+    guard key.sort != nil else { return key.condition == nil && first.offset <= Self.beginning }
+    // The list of a small table costs little, and stays when somebody saves.
+    guard try window.rowCount(of: first.hierarchyNumber) > Self.smallTable else { return false }
+    let part = try window.reading.explain(first, mode: .rows, isExecuting: false)
+    // An index has them in their order.
+    if part?.access == .index, part?.isOrdered == true { return first.offset <= Self.beginning }
+    // To find the smallest of all is less work than to sort all, but not to do so for each window.
+    return key.condition == nil && first.offset == 0
   }
 
   /// How the table's rows are found.

@@ -41,8 +41,13 @@ extension StoreBrowser {
   }
 
   /// Where the bytes are.
-  func space(_ store: OpenStore) throws -> BrowseAnswer {
-    let figures = try StoreFigures(try store.window())
+  func space(_ request: BrowseRequest, _ store: OpenStore) throws -> BrowseAnswer {
+    let (counts, window) = try counts(store, for: request.asker)
+    let figures = try StoreFigures(
+      window,
+      counts: window.schema.entities.filter { !$0.isAbstract }.map {
+        ($0.name, counts.byEntity[$0.number] ?? 0)
+      })
     let parts = figures.space.bytes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map {
       name, bytes -> JSONValue in
       [

@@ -11,9 +11,15 @@ package struct BrowseRequest: Sendable {
   package var body: [UInt8]
   /// Whether it is a POST.
   package var isPost: Bool
+  /// Whose answer need not be made any more when they have left.
+  package let asker: Asker
 
-  package init(name: String, query: [String: String] = [:], body: [UInt8] = [], isPost: Bool = false) {
+  package init(
+    name: String, query: [String: String] = [:], body: [UInt8] = [], isPost: Bool = false,
+    asker: Asker = Asker()
+  ) {
     self.name = name
+    self.asker = asker
     self.query = query
     self.body = body
     self.isPost = isPost
@@ -54,6 +60,12 @@ package struct BrowseAnswer: Sendable {
     self.body = body
   }
 
+  /// An error in words, as the others.
+  package init(status: Int, error: String) {
+    self.init(["error": .string(error), "advice": .null])
+    self.status = status
+  }
+
   /// An error in words: `{"error": …, "advice": …}`.
   init(_ error: any Error, store: String) {
     let failure = Failure(error, store: store)
@@ -91,15 +103,15 @@ package final class StoreBrowser: Sendable {
   let follower: CommitFollower
 
   /// Opens a store with the model that it carries; for reading only unless `writes`.
-  /// - Parameter willMakeList: Called with the entity and the condition before the list of a table's rows is made: for tests, which hold it open.
+  /// - Parameter willMakeList: Called before the list of a table's rows is made: for tests, which hold it open.
   /// - Throws: `Failure`.
   package init(
     _ path: String, writes: Bool,
-    willMakeList: (@Sendable (_ entity: String, _ condition: String?) -> Void)? = nil
+    willMakeList: RowListings.WillMake? = nil
   ) throws {
     self.path = path
     self.writes = writes
-    listings = RowListings { key in willMakeList?(key.entity, key.condition) }
+    listings = RowListings(willMake: willMakeList)
     let store = try OpenStore(path, writes: writes)
     opened = Mutex(store)
     follower = CommitFollower()
@@ -126,7 +138,7 @@ package final class StoreBrowser: Sendable {
   }
 
   /// The edits, of the store as it was when they were begun.
-  private func edits() throws -> EditSession {
+  func edits() throws -> EditSession {
     guard let edits = opened.withLock({ $0 }).edits else {
       throw Failure(.permission, "The store is only read.", advice: "With --write it can be edited.")
     }
@@ -138,14 +150,21 @@ package final class StoreBrowser: Sendable {
     opened.withLock { $0 }.edits?.statistics
   }
 
+  /// How often all rows of a hierarchy of entities were looked at to count them.
+  package var countingWalks: Int { opened.withLock { $0 }.counts.walkCount }
+
   /// The names that are answered, in alphabetical order.
   package static let names = [
     "begin", "changes", "diagram", "discard", "edit", "history", "members", "object", "pending", "plan",
     "redo", "rows",
-    "save", "space", "undo", "value",
+    "save", "space", "undo", "upload", "value",
   ]
   /// Those of them that change something.
-  package static let changing: Set<String> = ["discard", "edit", "redo", "save", "undo"]
+  package static let changing: Set<String> = ["discard", "edit", "redo", "save", "undo", "upload"]
+  /// Those of these that are sent bytes as they are, not JSON.
+  package static let takingBytes: Set<String> = ["upload"]
+  /// How many bytes they are sent at most.
+  package static let largestUpload = 32_000_000
 
   /// Answers a request by calling `reply` once: before this returns, or, for `changes`, when something has changed or some time has passed.
   package func answer(_ request: BrowseRequest, reply: @escaping @Sendable (BrowseAnswer) -> Void) {
@@ -153,7 +172,8 @@ package final class StoreBrowser: Sendable {
       if request.name == "changes" {
         let after = try request.number("after", else: 0)
         let wait = try request.number("wait", else: 25, most: 60)
-        return follower.wait(for: try store(), after: UInt64(after), seconds: wait) { [path] result in
+        return follower.wait(for: try store(), after: UInt64(after), seconds: wait, asker: request.asker) {
+          [path] result in
           reply(result.get(path))
         }
       }
@@ -171,16 +191,23 @@ package final class StoreBrowser: Sendable {
     case "discard": return BrowseAnswer(try edits().discard())
     default: break
     }
-    if request.name == "edit" || request.name == "save" {
+    if ["edit", "save", "upload"].contains(request.name) {
       // It has to be the store that the page is about: another file that has taken its place has edits of its own.
       _ = try store()
       let edits = try edits()
-      return request.name == "save"
-        ? try edits.save() : BrowseAnswer(try edits.edit(try BrowseEdit(request.body)))
+      switch request.name {
+      case "save": return try edits.save()
+      case "edit": return BrowseAnswer(try edits.edit(try BrowseEdit(request.body)))
+      default:
+        return BrowseAnswer(
+          try edits.edit(
+            BrowseEdit(
+              try request.text("id"), attribute: try request.text("name"), bytes: Data(request.body))))
+      }
     }
     let store = try store()
     switch request.name {
-    case "begin": return try begin(store)
+    case "begin": return try begin(request, store)
     case "rows": return try rows(request, store)
     case "plan": return try plan(request, store)
     case "object": return try object(request, store)
@@ -188,7 +215,7 @@ package final class StoreBrowser: Sendable {
     case "value": return try value(request, store)
     case "history": return try history(request, store)
     case "diagram": return diagram(store)
-    case "space": return try space(store)
+    case "space": return try space(request, store)
     default:
       throw Failure(.missing, "There is no answer of the name “\(request.name.prefix(40))”.")
     }
@@ -213,15 +240,20 @@ final class OpenStore: Sendable {
   let schema: Schema
   /// What was edited and not saved yet; nil where the store is only read.
   let edits: EditSession?
+  let counts = EntityCounts()
 
   init(_ path: String, writes: Bool) throws {
-    coordinator = PersistentStoreCoordinator(managedObjectModel: try StorePath.model(path))
+    let model = try StorePath.model(path)
+    KeptTransformer.register(for: model)
+    coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     var description = try StorePath.description(path)
     if writes {
       description.isReadOnly = false
       description.ignoresModelVersion = false
       description.migratesAutomatically = false
       description.followsOtherProcesses = true
+      // The program that the store belongs to says how long its history is kept.
+      description.historyRetention = .forever
     }
     let store = try coordinator.addPersistentStore(description)
     guard let followed = store as? any FollowedStore else {

@@ -36,7 +36,7 @@ enum StoreHistory {
       "from \(transaction.processID)",
     ].compactMap { $0 }.joined(separator: " ")
     let time = transaction.timestamp.formatted(.iso8601)
-    return "\(transaction.transactionNumber)  \(time)  \(what)  \(who)"
+    return "\(transaction.transactionNumber)  \(time)  \(what)  \(who)".asOneLine
   }
 
   static func words(_ change: PersistentHistoryChange) -> String {
@@ -48,7 +48,7 @@ enum StoreHistory {
     if let tombstone = change.tombstone {
       words += ": " + tombstone.map { "\($0) = \($1)" }.sorted().joined(separator: ", ")
     }
-    return words
+    return words.asOneLine
   }
 
   /// - Parameter most: Only so many of the changes, with the number of all.

@@ -16,6 +16,11 @@ struct Watch: StoreTask {
   @Option(help: "End after so many saves; 0 for never.") var count = 0
   @Flag(help: "A line of JSON for each save.") var json = false
   var subject: String? { store }
+
+  func validate() throws {
+    if count < 0 { throw ValidationError("The number of saves is 0 or more.") }
+  }
+
   static let readsServers = true
 
   func perform() throws {

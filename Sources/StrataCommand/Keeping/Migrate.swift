@@ -64,12 +64,13 @@ struct Migrate: StoreTask {
   /// Migrates a copy, beside the store since there must be room there anyway.
   private func runRehearsal(_ target: ManagedObjectModel) throws {
     let url = StorePath.resolved(store)
-    let folder = url.deletingLastPathComponent().appendingPathComponent(
-      ".strata-rehearsal-\(UUID().uuidString)")
+    Leftovers.remove(beside: url.path, prefix: Leftovers.rehearsals)
+    let folder = URL(fileURLWithPath: Leftovers.name(Leftovers.rehearsals, beside: url.path))
     try Interruption.makeDraft(folder.path) {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     }
-    defer { if Interruption.removeDraft(folder.path) { try? FileManager.default.removeItem(at: folder) } }
+    Leftovers.hold(folder.path)
+    defer { Interruption.discard(folder.path) }
     let copy = folder.appendingPathComponent("copy.strata")
     let opened = try StorePath.open(store)
     defer { opened.close() }

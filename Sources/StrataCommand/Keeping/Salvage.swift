@@ -27,13 +27,18 @@ struct Salvage: StoreTask {
   var subject: String? { store }
 
   func perform() throws {
+    let source = StorePath.resolved(store)
+    var status = stat()
+    if stat(source.path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+      throw Failure(.notAStore, "\(store) is no file.")
+    }
     let line = ProgressLine()
     defer { line.end() }
     let model = try modelFrom.map { try ModelSource.model($0) }
     let report: SalvageReport
     do {
       report = try LMDBStore.salvage(
-        from: StorePath.resolved(store), to: URL(fileURLWithPath: new), model: model,
+        from: source, to: URL(fileURLWithPath: new), model: model,
         includesLoosePages: !strict
       ) { progress in
         line.show("\(progress.phase): \(Words.counted(progress.rowCount, "row")) …")
@@ -41,6 +46,10 @@ struct Salvage: StoreTask {
     } catch let error as StorageError where error.kind == .notADatabase && model == nil {
       throw Failure(
         .notAStore, error.description, advice: "--model-from names a store or a model to read the rows with.")
+    } catch var error as StorageError {
+      // The new file has another name until it is complete.
+      if URL(fileURLWithPath: error.path).lastPathComponent.hasPrefix(".strata-") { error.path = new }
+      throw error
     }
     line.end()
     let output = Output.current

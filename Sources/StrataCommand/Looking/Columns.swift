@@ -42,7 +42,11 @@ struct Column {
 
   /// Looks up `title,author.name,tags,id`.
   static func parse(_ text: String, _ entity: EntitySchema, _ schema: Schema) throws -> [Column] {
-    try text.split(separator: ",").map { part in
+    let parts = text.split(separator: ",")
+    if parts.isEmpty {
+      throw Failure(.usage, "--columns names no column: it is names with commas between them.")
+    }
+    return try parts.map { part in
       try column(part.trimmingCharacters(in: .whitespaces), entity, schema)
     }
   }

@@ -15,6 +15,11 @@ struct Show: StoreTask {
   @Option(help: "Write only this attribute's value, data as bytes.") var value: String?
   @Option(help: "The most members of each to-many relationship to list; 0 for all.") var members = 10
   @Flag(help: "As JSON.") var json = false
+
+  func validate() throws {
+    if members < 0 { throw ValidationError("The number of members is 0 or more.") }
+  }
+
   var subject: String? { store }
   static let readsServers = true
 

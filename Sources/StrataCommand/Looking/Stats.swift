@@ -109,11 +109,13 @@ struct StoreFigures {
   /// By entity, how many changes the history tells, where that was asked.
   var changes: [(name: String, count: Int)]?
 
-  init(_ window: StoreWindow) throws {
+  /// - Parameter counts: Where they are known already; nil to count.
+  init(_ window: StoreWindow, counts known: [(name: String, count: Int)]? = nil) throws {
     guard let file = window.fileStore else { throw Failure(.usage, "The store is in no file.") }
     statistics = try file.statistics()
     space = try file.space()
-    counts = try MigrationPreview.objectCounts(window).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    let counts = try known ?? MigrationPreview.objectCounts(window).map { ($0.key, $0.value) }
+    self.counts = counts.sorted { $0.name < $1.name }
   }
 
   /// Keyspaces in the order of the file format, with what they are for.

@@ -19,7 +19,16 @@ enum ModelSource {
     if isFolder.boolValue || isCompiled || url.pathExtension.lowercased() == "xcdatamodel" {
       return try ManagedObjectModel(contentsOf: url)
     }
-    let handle = try FileHandle(forReadingFrom: url)
+    var status = stat()
+    if stat(url.path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+      throw Failure(.notAStore, "\(path) is neither a file nor a folder, and can hold no model.")
+    }
+    let handle: FileHandle
+    do { handle = try FileHandle(forReadingFrom: url) } catch {
+      let code = access(url.path, R_OK) == 0 ? 0 : errno
+      let reason = code == 0 ? error.localizedDescription : String(cString: strerror(code))
+      throw Failure(code == EACCES ? .permission : .other, "\(path) cannot be read: \(reason).")
+    }
     defer { try? handle.close() }
     let start = try handle.read(upToCount: 64) ?? Data()
     // White space, then what the text of a model begins with.

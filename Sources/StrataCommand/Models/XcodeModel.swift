@@ -17,13 +17,15 @@ struct XcodeModel {
     }
     if access(path, F_OK) == 0 { throw Failure(.exists, "There is a file \(path) already.") }
     let name = url.deletingPathExtension().lastPathComponent
-    let draft = path + ".strata-\(getpid())"
-    defer { if Interruption.removeDraft(draft) { try? FileManager.default.removeItem(atPath: draft) } }
+    Leftovers.remove(beside: path, prefix: Leftovers.dumps)
+    let draft = Leftovers.name(Leftovers.dumps, beside: path)
+    defer { Interruption.discard(draft) }
     let version = URL(fileURLWithPath: draft).appendingPathComponent("\(name).xcdatamodel")
     do {
       try Interruption.makeDraft(draft) {
         if mkdir(draft, 0o755) != 0 { throw OutputError(code: errno, name: path) }
       }
+      Leftovers.hold(draft)
       try FileManager.default.createDirectory(at: version, withIntermediateDirectories: false)
       try Data(try contents().utf8).write(to: version.appendingPathComponent("contents"))
       try Data(Self.currentVersion("\(name).xcdatamodel").utf8).write(
@@ -31,8 +33,8 @@ struct XcodeModel {
     } catch let error as CocoaError {
       throw Failure(.output, "\(path) cannot be written: \(error.localizedDescription)")
     }
-    if rename(draft, path) != 0 { throw OutputError(code: errno, name: path) }
-    Interruption.removeDraft(draft)
+    let code = Interruption.publish(draft, as: path)
+    if code != 0 { throw OutputError(code: code, name: path) }
   }
 
   private static func currentVersion(_ name: String) -> String {

@@ -20,13 +20,15 @@ final class CSVFolder: DumpSink {
     let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     self.path = trimmed
     self.window = window
-    draft = trimmed + ".strata-\(getpid())"
+    Leftovers.remove(beside: trimmed, prefix: Leftovers.dumps)
+    draft = Leftovers.name(Leftovers.dumps, beside: trimmed)
     shapes = EntityShape.all(window.schema)
     let code = Interruption.makeDraft(draft) { mkdir(draft, 0o700) == 0 ? 0 : errno }
     if code != 0 {
-      Interruption.removeDraft(draft)
+      Interruption.discard(draft)
       throw OutputError(code: code, name: path)
     }
+    Leftovers.hold(draft)
     for shape in shapes {
       // Names become names of files.
       guard !shape.entity.name.contains("/"), !shape.entity.name.hasPrefix(".") else {
@@ -39,7 +41,7 @@ final class CSVFolder: DumpSink {
 
   deinit {
     for descriptor in descriptors.values { close(descriptor) }
-    if Interruption.removeDraft(draft) { try? FileManager.default.removeItem(atPath: draft) }
+    Interruption.discard(draft)
   }
 
   func begin(_ facts: StoreFacts) throws {
@@ -102,8 +104,8 @@ final class CSVFolder: DumpSink {
       "end": ["objects": .number(counts.objects), "members": .number(counts.members)]
     ])
     try closeFile("store.json")
-    if rename(draft, path) != 0 { throw OutputError(code: errno, name: path) }
-    Interruption.removeDraft(draft)
+    let code = Interruption.publish(draft, as: path)
+    if code != 0 { throw OutputError(code: code, name: path) }
   }
 
   private func file(_ name: String) throws -> Output {

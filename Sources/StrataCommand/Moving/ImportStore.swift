@@ -24,6 +24,7 @@ struct ImportStore: StoreTask {
   var model: String?
   @Flag(help: "Import nothing unless everything comes along as it is.") var strict = false
   @Flag(help: "Record every save to the new store in a history.") var recordHistory = false
+  @Flag(help: "Take over the history that Apple's store has recorded, and go on with it.") var history = false
   @Flag(help: "As JSON.") var json = false
   @Flag(help: "Say how long it took, and how much memory, on standard error.") var figures = false
 
@@ -33,6 +34,7 @@ struct ImportStore: StoreTask {
     options.model = try model.map { try ModelSource.model($0) }
     options.refusesLosses = strict
     options.recordsHistory = recordHistory
+    options.importsHistory = history
     let line = ProgressLine()
     defer { line.end() }
     let report = try AppleSQLite.importStore(
@@ -115,6 +117,7 @@ enum AppleReport {
     switch progress.phase {
     case .objects: line.show(progress.completedCount, of: progress.totalCount ?? 0, "objects")
     case .members: line.show("members of relationships: \(Words.grouped(progress.completedCount)) …")
+    case .history: line.show(progress.completedCount, of: progress.totalCount ?? 0, "changes of the history")
     case .checking: line.show("checking …")
     case .comparing: line.show(progress.completedCount, of: progress.totalCount ?? 0, "compared")
     }
@@ -128,6 +131,7 @@ enum AppleReport {
         "entities": .object(
           report.objectCounts.sorted { $0.key < $1.key }.map { ($0.key, .number($0.value)) }),
         "members": .number(report.memberCount), "files": .number(report.externalFileCount),
+        "transactions": .number(report.transactionCount), "changes": .number(report.changeCount),
         "store": .string(report.identifier.uuidString),
         "findings": .array(
           report.findings.map {
@@ -142,8 +146,12 @@ enum AppleReport {
       let files =
         report.externalFileCount > 0
         ? ", with \(Words.counted(report.externalFileCount, "file")) of large values" : ""
+      let past =
+        report.transactionCount > 0
+        ? ", with \(Words.counted(report.transactionCount, "transaction")) of the history (\(Words.counted(report.changeCount, "change")))"
+        : ""
       try Output.current.line(
-        "\(Words.counted(report.objectCount, "object")) and \(Words.counted(report.memberCount, "member")) of relationships \(words)\(files)."
+        "\(Words.counted(report.objectCount, "object")) and \(Words.counted(report.memberCount, "member")) of relationships \(words)\(files)\(past)."
       )
       for remark in report.remarks { try Output.errors.line("strata: \(remark)") }
       for finding in report.findings { try Output.errors.line("strata: not as it was: \(finding)") }

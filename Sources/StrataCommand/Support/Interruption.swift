@@ -1,3 +1,4 @@
+import CLMDBShim
 import Dispatch
 import Foundation
 import StrataAppleSQLite
@@ -39,9 +40,35 @@ enum Interruption {
     }
   }
 
-  /// It has its name now, or is given up. Whether it was known.
-  @discardableResult
-  static func removeDraft(_ path: String) -> Bool { drafts.withLock { $0.remove(path) != nil } }
+  /// Gives a draft its name in one step; 0, or what the system says. Then the draft is what it was.
+  ///
+  /// - Parameter replacing: Whether a file that has the name may go.
+  static func publish(_ draft: String, as path: String, replacing: Bool = false) -> Int32 {
+    uninterrupted {
+      let code = rename(draft, path, replacing)
+      if code == 0 { drafts.withLock { _ = $0.remove(draft) } }
+      return code
+    }
+  }
+
+  private static func rename(_ draft: String, _ path: String, _ replacing: Bool) -> Int32 {
+    if !replacing {
+      let code = strata_rename_exclusive(draft, path)
+      guard code == ENOSYS || code == EINVAL || code == ENOTSUP else { return code }
+      var status = stat()
+      if lstat(path, &status) == 0 { return EEXIST }
+    }
+    return Foundation.rename(draft, path) == 0 ? 0 : errno
+  }
+
+  /// Removes a draft that has not got its name, if there is one.
+  static func discard(_ draft: String) {
+    uninterrupted {
+      if !drafts.withLock({ $0.contains(draft) }) { return }
+      try? FileManager.default.removeItem(atPath: draft)
+      drafts.withLock { _ = $0.remove(draft) }
+    }
+  }
 
   /// Removes a draft. While a folder is being emptied, files may still be made in it, until it is gone.
   private static func remove(_ path: String) {
@@ -71,8 +98,6 @@ enum Interruption {
           for path in drafts.withLock({ $0 }) { remove(path) }
           AppleSQLite.removeUnfinishedFiles()
           LMDBStore.removeUnfinishedFiles()
-          // What was being made when the folder went.
-          AppleSQLite.removeUnfinishedFiles()
           signal(number, SIG_DFL)
           kill(getpid(), number)
         }

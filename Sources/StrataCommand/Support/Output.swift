@@ -81,11 +81,13 @@ final class Output: @unchecked Sendable {
 struct OutputError: Error, CustomStringConvertible {
   let code: Int32
   let name: String
+  /// The name is a word, and no path.
+  private var isStream: Bool { ["standard output", "standard error"].contains(name) }
 
   var description: String {
     code == EPIPE
       ? "Nobody reads \(name) any more: the rest was not written."
-      : "\(name.prefix(1).uppercased() + name.dropFirst()) cannot be written: \(String(cString: strerror(code)))."
+      : "\(isStream ? name.prefix(1).uppercased() + name.dropFirst() : name) cannot be written: \(String(cString: strerror(code)))."
   }
 }
 
@@ -95,10 +97,12 @@ final class OutputFile {
   private let path: String
   /// Nil for what is no plain file.
   private let draft: String?
+  private let replaces: Bool
   private var descriptor: Int32
 
   /// Begins the file beside its place. With `replaces` one that is there may go.
   init(_ path: String, replaces: Bool = false) throws {
+    self.replaces = replaces
     // A link stands for what it leads to, and stays.
     let place = realpath(path, nil).map { real in
       defer { free(real) }
@@ -109,13 +113,22 @@ final class OutputFile {
     if isThere, status.st_mode & S_IFMT == S_IFDIR {
       throw Failure(.exists, "\(path) is a folder, and a file is to be written.")
     }
+    if !isThere, !replaces, lstat(path, &status) == 0 {
+      throw Failure(.exists, "\(path) is a link that leads nowhere.", advice: "--force replaces it.")
+    }
     let isPlain = !isThere || status.st_mode & S_IFMT == S_IFREG
     if isThere, isPlain, !replaces {
       throw Failure(.exists, "There is a file \(path) already.", advice: "--force replaces it.")
     }
+    if isThere, isPlain, Self.isStore(path) {
+      throw Failure(
+        .exists, "\(path) is a store, which no other file takes the place of.",
+        advice: "Another name can be given; or remove the store first.")
+    }
     self.path = place ?? path
     if isPlain {
-      let draft = self.path + ".strata-\(getpid())-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
+      Leftovers.remove(beside: self.path, prefix: Leftovers.dumps)
+      let draft = Leftovers.name(Leftovers.dumps, beside: self.path)
       self.draft = draft
       let code: Int32
       (descriptor, code) = Interruption.makeDraft(draft) {
@@ -123,9 +136,10 @@ final class OutputFile {
         return (descriptor, errno)
       }
       if descriptor < 0 {
-        Interruption.removeDraft(draft)
+        Interruption.discard(draft)
         throw OutputError(code: code, name: path)
       }
+      _ = flock(descriptor, LOCK_EX | LOCK_NB)
     } else {
       draft = nil
       descriptor = open(path, O_WRONLY | O_CLOEXEC)
@@ -136,6 +150,15 @@ final class OutputFile {
 
   deinit { discard() }
 
+  /// Whether the file begins as stores do, those of Apple's Core Data too.
+  private static func isStore(_ path: String) -> Bool {
+    guard let handle = FileHandle(forReadingAtPath: path) else { return false }
+    defer { try? handle.close() }
+    let start = (try? handle.read(upToCount: 20)) ?? Data()
+    return start.count == 20 && start.suffix(4).elementsEqual([0xDE, 0xC0, 0xEF, 0xBE])
+      || start.starts(with: Array("SQLite format 3\0".utf8))
+  }
+
   /// Gives the file, which is on the disk then, its name.
   func finish() throws {
     try output.flush()
@@ -144,14 +167,14 @@ final class OutputFile {
     descriptor = -1
     if code != 0 { throw OutputError(code: errno, name: path) }
     guard let draft else { return }
-    if rename(draft, path) != 0 { throw OutputError(code: errno, name: path) }
-    Interruption.removeDraft(draft)
+    let named = Interruption.publish(draft, as: path, replacing: replaces)
+    if named != 0 { throw OutputError(code: named, name: path) }
   }
 
   /// Removes what there is of it, unless it has its name.
   func discard() {
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1
-    if let draft, Interruption.removeDraft(draft) { unlink(draft) }
+    if let draft { Interruption.discard(draft) }
   }
 }

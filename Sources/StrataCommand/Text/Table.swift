@@ -51,15 +51,22 @@ struct Table {
   }
 
   private func clipped(_ cell: String) -> String {
-    // What would break a line shows as what it is.
-    let plain =
-      cell.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
-      ? String(
-        String.UnicodeScalarView(
-          cell.unicodeScalars.map {
-            $0.value < 0x20 ? UnicodeScalar(0x2400 + $0.value)! : $0.value == 0x7F ? "\u{2421}" : $0
-          }))  // Pictures of control characters.
-      : cell
+    let plain = cell.asOneLine
     return widest > 0 && plain.count > widest ? plain.prefix(widest - 1) + "…" : plain
+  }
+}
+
+extension String {
+  /// With what would break a line, or steer a terminal, shown as what it is.
+  var asOneLine: String {
+    func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value }
+    if !unicodeScalars.contains(where: isControl) { return self }
+    return String(
+      String.UnicodeScalarView(
+        unicodeScalars.map { scalar in
+          // Pictures of control characters; there are some for these.
+          if scalar.value < 0x20 { return Unicode.Scalar(0x2400 + scalar.value) ?? scalar }
+          return scalar.value == 0x7F ? "\u{2421}" : isControl(scalar) ? "\u{FFFD}" : scalar
+        }))
   }
 }

@@ -35,15 +35,13 @@ struct MigrationDraft {
     _ patience: Patience?
   ) throws -> Bool {
     struct Unchanged: Error {}
-    let (parts, draft, destination) = (source.parts, file.path, destination)
+    let parts = source.parts
     try Self.requireAlone(source, destination)
-    // From the exchange on what has the draft's name may be the old file, so it is not removed.
-    self.draft.forget()
     do {
       return try parts.environment.write(within: patience) { transaction in
         guard try parts.moment(before: transaction) == moment else { return false }
         try parts.environment.retireLog(transaction)
-        try Self.exchange(draft, destination, replaced)
+        try exchange(keeping: replaced)
         // Nothing is to be committed to the file that has gone.
         throw Unchanged()
       }
@@ -55,17 +53,16 @@ struct MigrationDraft {
   /// The same while `lock` prevents saves.
   func takePlace(of source: LMDBStore, keeping replaced: ReplacedFile?, _ lock: SourceLock) throws {
     try Self.requireAlone(source, destination)
-    let (draft, destination) = (file.path, destination)
-    self.draft.forget()
-    try lock.end { try Self.exchange(draft, destination, replaced) }
+    try lock.end { try exchange(keeping: replaced) }
   }
 
-  private static func exchange(_ draft: String, _ destination: StoreFile, _ replaced: ReplacedFile?) throws {
+  private func exchange(keeping replaced: ReplacedFile?) throws {
     if let replaced {
-      try Environment.move(draft, over: destination, keeping: replaced)
+      try Environment.move(file.path, over: destination, keeping: replaced)
     } else {
-      try Environment.move(draft, over: destination)
+      try Environment.move(file.path, over: destination)
     }
+    draft.forget()
     MigrationHooks.reached(.exchanged, destination.path)
   }
 

@@ -311,7 +311,9 @@ struct StoreMigration {
     let kept = added.compactMap { index -> AddedIndex? in
       guard let pair = pairing.pairs.first(where: { $0.source.name == index.entity }) else { return nil }
       let names = Dictionary(
-        pair.attributes.compactMap { pair in pair.source.map { ($0.name, pair.destination.name) } },
+        (pair.attributes + pair.relationships).compactMap { pair in
+          pair.source.map { ($0.name, pair.destination.name) }
+        },
         uniquingKeysWith: { first, _ in first })
       var new = index
       new.entity = pair.destination.name ?? ""

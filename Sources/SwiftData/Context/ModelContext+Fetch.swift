@@ -31,7 +31,7 @@ extension ModelContext {
     return try lowered.finish(models(try rows.asking(lowered.asked) { try rows.fetch(lowered.request) }))
   }
 
-  private func models<T: PersistentModel>(_ objects: [ManagedObject]) -> [T] {
+  private func models<T: PersistentModel>(_ objects: consuming [ManagedObject]) -> [T] {
     RowBacking<T>.models(of: objects)
   }
 

@@ -9,14 +9,14 @@ extension ModelContext {
   /// is not in the container's schema.
   public func insert<T>(_ model: T) where T: PersistentModel {
     settleExpected(but: model)
-    if let row = model.modelRow { return insert(row, again: model) }
-    guard let draft = model.draft else {
+    guard var draft = (model.persistentBackingData as AnyObject) as? AnyDraft, draft.successor == nil else {
+      if let row = model.modelRow { return insert(row, again: model) }
       stop("\(type(of: model)) has backing data of its own making, which no context can insert")
     }
     if !draft.hasRelationships, type(of: model) == T.self {
       // The class is known: what follows is nothing but new attributes.
       _ = makeRow(draft, ofOwnClass: model)
-      draft.forget()
+      SpareDraft.retire(&draft)
     } else {
       insert(draft, of: model)
     }
@@ -97,17 +97,23 @@ extension ModelContext {
   private func makeRow<Model: PersistentModel>(_ draft: AnyDraft, ofOwnClass model: Model) -> ModelRow {
     let row = newRow(of: Model.self)
     fill(row, draft)
-    row.appear(in: model, as: row)
+    row.appear(in: model)
     return row
   }
 
-  private func newRow<Model: PersistentModel>(of type: Model.Type) -> RowBacking<Model> {
-    guard rows.knows(RowBacking<Model>.self) || core.holds(type) else {
+  @inline(__always)
+  private func newRow<Model: PersistentModel>(of type: Model.Type) -> ModelRow {
+    rows.insertNew(rows.knownRowClass(of: type) ?? findRowClass(of: type), nil)
+  }
+
+  @inline(never)
+  private func findRowClass<Model: PersistentModel>(of type: Model.Type) -> ModelRow.Type {
+    guard core.holds(type) else {
       stop(
         "\(type) is in no schema of the container: give it to ModelContainer(for:), which has \(core.schema.entities.map(\.name).sorted().joined(separator: ", "))"
       )
     }
-    return rows.insertNew(RowBacking<Model>.self, nil)
+    return rows.remember(RowBacking<Model>.self, of: type)
   }
 
   /// Gives a new row the attributes of a draft, and its identity.

@@ -29,7 +29,7 @@ extension ModelContext {
   public func save() throws {
     enter()
     guard hasChanges else { return }
-    rows.processPendingChanges()
+    rows.processPendingChangesBeforeSave()
     NotificationCenter.default.post(name: Self.willSave, object: self)
     settleExpected()
     rows.processPendingChanges()
@@ -41,67 +41,28 @@ extension ModelContext {
     } catch {
       throw FoundationErrors.error(for: error)
     }
-    for object in inserted where !object.isInContext {
-      if let row = object as? ModelRow { follow(row) }
-    }
+    // Each object is looked at once: of many, that takes longer than what is done with it.
+    let (new, changed) = (identifiers(of: inserted), identifiers(of: updated))
+    rows.showMerged()
     temporaryRows.removeSaved()
-    post(inserted, updated, gone)
-  }
-
-  private func post(
-    _ inserted: [ManagedObject], _ updated: [ManagedObject], _ deleted: [ManagedObjectID]
-  ) {
-    let center = NotificationCenter.default
-    func identifiers(_ objects: [ManagedObject]) -> [PersistentIdentifier] {
-      objects.compactMap { object in
-        guard object.isInContext else { return nil }
-        let id = object.objectID
-        return id.isTemporaryID ? nil : PersistentIdentifier(id)
-      }
-    }
-    center.post(
+    NotificationCenter.default.post(
       name: Self.didSave, object: self,
       userInfo: [
-        NotificationKey.insertedIdentifiers.rawValue: identifiers(inserted),
-        NotificationKey.updatedIdentifiers.rawValue: identifiers(updated),
-        NotificationKey.deletedIdentifiers.rawValue: deleted.map { PersistentIdentifier($0) },
+        NotificationKey.insertedIdentifiers.rawValue: new,
+        NotificationKey.updatedIdentifiers.rawValue: changed,
+        NotificationKey.deletedIdentifiers.rawValue: gone.map { PersistentIdentifier($0) },
       ])
   }
 
-  /// A new model that has become a row that was there: the instance shows that row from now on.
-  private func follow(_ row: ModelRow) {
-    guard let model = row.knownModel as? any PersistentModel, let kept = rowKept(insteadOf: row) else {
-      return
+  /// The final identifiers of what was saved and is in the context still.
+  private func identifiers(of objects: [ManagedObject]) -> [PersistentIdentifier] {
+    var found: [PersistentIdentifier] = []
+    found.reserveCapacity(objects.count)
+    for object in objects where object.isInContext {
+      let id = object.objectID
+      if !id.isTemporaryID { found.append(PersistentIdentifier(id)) }
     }
-    kept.adopt(any: model)
-  }
-
-  /// The row that has the unique values of one that has yielded.
-  private func rowKept(insteadOf row: ModelRow) -> ModelRow? {
-    var entity: EntityDescription? = row.entity
-    while let current = entity {
-      for constraint in current.uniquenessConstraints {
-        let parts: [FetchPredicate] = constraint.compactMap { name in
-          guard let argument = try? FetchExpression(argument: row.value(forKeyPath: name)),
-            argument != .constant(.null)
-          else { return nil }
-          return .compare(
-            FetchComparison(
-              .keyPath(base: .evaluatedObject, keys: name.split(separator: ".").map(String.init)), .equal,
-              argument))
-        }
-        guard parts.count == constraint.count, let name = current.name else { continue }
-        let request = FetchRequest<ManagedObject>(entityName: name, predicate: .and(parts), fetchLimit: 1)
-        do {
-          if let found = try rows.fetch(request).first as? ModelRow { return found }
-        } catch {
-          // The save is done: the model shows what it was until it is fetched.
-          rows.report(unread: error, [row.objectID])
-        }
-      }
-      entity = current.superentity
-    }
-    return nil
+    return found
   }
 
   /// Deletes the models of a class that match, in the stores and at once, with their delete rules; contexts show it from their next use on.

@@ -47,12 +47,13 @@ public class ModelContext: Equatable, _SendableMetatype {
   }
 
   /// Rows with temporary identifiers.
-  var temporaryRows = TemporaryRows()
+  @exclusivity(unchecked) final var temporaryRows = TemporaryRows()
   /// Drafts that are to be inserted, since an initialiser has related them to a model of this context.
-  var expected: [AnyDraft] = []
+  // `@exclusivity(unchecked)`: used where the context is, and no access spans a call into other code.
+  @exclusivity(unchecked) final var expected: [AnyDraft] = []
   /// Whether jobs of the main queue may use the context: it was made on the main thread, and no actor has it.
-  private(set) var servesMainThread = MainQueue.isCurrent
-  private var isAutosaveScheduled = false
+  @exclusivity(unchecked) private(set) final var servesMainThread = MainQueue.isCurrent
+  @exclusivity(unchecked) private final var isAutosaveScheduled = false
 
   /// A sibling of the container's other contexts.
   public convenience init(_ container: ModelContainer) { self.init(container, isMain: false) }
@@ -65,6 +66,7 @@ public class ModelContext: Equatable, _SendableMetatype {
     kept = isMain ? nil : container
     known = container
     rows = RowContext(.confinement)
+    rows.followMerged()
     let reference = WeakModelContext()
     let isOnMainThread = servesMainThread
     rows.serveAnyThread(
@@ -149,6 +151,7 @@ public class ModelContext: Equatable, _SendableMetatype {
     expected = []
     rows.mergeArrived()
     rows.rollback()
+    rows.forgetMerged()
   }
 
   /// Runs `block`, then saves.

@@ -67,8 +67,13 @@ class AnyDraft {
   final var successor: ModelRow?
   /// Takes values and forgets them: what initial values are written to while a context makes an instance for a row.
   let isSink: Bool
+  /// The class that the draft was made for, to be compared.
+  fileprivate let model: ObjectIdentifier
 
-  init(isSink: Bool) { self.isSink = isSink }
+  init(isSink: Bool, of model: Any.Type) {
+    self.isSink = isSink
+    self.model = ObjectIdentifier(model)
+  }
 
   /// The number of the temporary identifier, which the row takes over.
   final var temporaryNumber: UInt64 {
@@ -205,6 +210,15 @@ class AnyDraft {
     given = 0
   }
 
+  /// As when it was made, and with the memory that it has: for another instance of the class.
+  fileprivate final func renew() {
+    numbers.removeAll(keepingCapacity: true)
+    texts.removeAll(keepingCapacity: true)
+    entries = []
+    (given, number, hasRelationships) = (0, 0, false)
+    (owner, destination, successor) = (nil, nil, nil)
+  }
+
   /// A draft that is related to a model of a context comes into that context as soon as its model is known.
   final func expect(_ context: ModelContext?) {
     guard let context, destination == nil, !isSink else { return }
@@ -226,10 +240,39 @@ class AnyDraft {
   }
 }
 
+/// The last draft of the thread whose values have become a row's, for the next instance of the class: who inserts many makes one draft.
+enum SpareDraft {
+  private static let key = ThreadKey { release($0) }
+
+  private static func release(_ kept: UnsafeMutableRawPointer?) {
+    if let kept { Unmanaged<AnyDraft>.fromOpaque(kept).release() }
+  }
+
+  /// The values of the draft are a row's now. It is kept for another instance, unless somebody else holds it.
+  @inline(__always)
+  static func retire(_ draft: inout AnyDraft) {
+    // What takes the initial values of instances made for rows would swallow those of the next one.
+    guard !draft.isSink, isKnownUniquelyReferenced(&draft) else { return draft.forget() }
+    draft.renew()
+    release(key.value)
+    key.value = Unmanaged.passRetained(draft).toOpaque()
+  }
+
+  /// The draft that is kept, if it is one of the model.
+  @inline(__always)
+  fileprivate static func take<Model: PersistentModel>(of model: Model.Type) -> DraftBacking<Model>? {
+    guard let pointer = key.value else { return nil }
+    let kept = Unmanaged<AnyDraft>.fromOpaque(pointer)
+    guard kept._withUnsafeGuaranteedRef({ $0.model == ObjectIdentifier(model) }) else { return nil }
+    key.value = nil
+    return unsafeDowncast(kept.takeRetainedValue(), to: DraftBacking<Model>.self)  // As was asked.
+  }
+}
+
 /// The values of a model that is in no context yet.
 final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
-  init(for modelType: Model.Type) { super.init(isSink: false) }
-  fileprivate init() { super.init(isSink: true) }
+  init(for modelType: Model.Type) { super.init(isSink: false, of: Model.self) }
+  fileprivate init() { super.init(isSink: true, of: Model.self) }
 
   /// A new draft; while a context makes an instance for a row of this hierarchy, what takes the initial values that its class declares.
   static func current() -> DraftBacking {
@@ -239,20 +282,15 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
     return DraftBacking(for: Model.self)
   }
 
-  /// The same as backing data of whichever kind.
-  @inline(__always)
-  static func currentData() -> any BackingData<Model> {
-    if let sink = ModelMaking.sink(of: Model.self) {
-      return unsafeDowncast(sink, to: Sink.self).backingData  // As above.
-    }
-    return DraftBacking(for: Model.self)
-  }
+  // As a method it knows the class of the draft, which others would have to look up for each.
+  @inline(never)
+  fileprivate final func asBackingData() -> any BackingData<Model> { self }
 
   /// What takes the initial values of instances made for rows.
   static func makeSink() -> ModelMaking.Sink { Sink(DraftBacking()) }
 
   /// Has the draft as what accessors take, which is looked up once.
-  private final class Sink: ModelMaking.Sink {
+  fileprivate final class Sink: ModelMaking.Sink {
     let backingData: any BackingData<Model>
     init(_ draft: DraftBacking) {
       backingData = draft
@@ -423,6 +461,23 @@ enum ModelMaking {
     guard let object = ModelSinks.current else { return nil }
     let sink = unsafeDowncast(object.takeUnretainedValue(), to: Sink.self)  // Nothing else is ever set.
     return sink.type == ObjectIdentifier(type) ? sink : nil
+  }
+
+  /// What an instance keeps its values in that is being made: a draft, or the sink.
+  @inline(__always)
+  static func data<Model: PersistentModel>(for model: Model.Type) -> any BackingData<Model> {
+    if let sink = sink(of: model) {
+      // It was made for this type.
+      return unsafeDowncast(sink, to: DraftBacking<Model>.Sink.self).backingData
+    }
+    return draft(for: model)
+  }
+
+  /// What a new instance keeps its values in.
+  @inline(__always)
+  static func draft<Model: PersistentModel>(for model: Model.Type) -> any BackingData<Model> {
+    if let spare = SpareDraft.take(of: model) { return spare.asBackingData() }
+    return DraftBacking(for: model)
   }
 
   /// Calls `body`, which makes an instance for a row.

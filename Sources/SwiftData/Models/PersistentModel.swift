@@ -28,8 +28,8 @@ extension PersistentModel {
     DraftBacking<P>.current()
   }
 
-  /// The same for the class itself. What `@Model` writes calls it: nobody has to find out, for each instance, what an opaque type stands for.
-  public static func createBackingData() -> any BackingData<Self> { DraftBacking<Self>.currentData() }
+  /// The same for the class itself.
+  public static func createBackingData() -> any BackingData<Self> { _newBackingData() }
 
   /// The context that the model is in: nil before it is inserted, after its deletion was saved, and when the context has gone.
   public var modelContext: ModelContext? {
@@ -62,6 +62,27 @@ extension PersistentModel {
 
   /// By ``persistentModelID``: the hash of a new model changes with the first save, as its identifier does.
   public func hash(into hasher: inout Hasher) { hasher.combine(persistentModelID) }
+}
+
+/// What `createBackingData()` makes, as what accessors take: nobody has to find out, for each instance, what an opaque type stands for. What `@Model` writes calls it when the first
+/// initial value comes; an instance that is made for a row, and has none, never does.
+public func _newBackingData<Model: PersistentModel>() -> any BackingData<Model> {
+  ModelMaking.data(for: Model.self)
+}
+
+@usableFromInline func newDraft<Model: PersistentModel>() -> any BackingData<Model> {
+  ModelMaking.draft(for: Model.self)
+}
+
+/// The backing data of an instance, made when it has none yet. What `@Model` writes calls it.
+@inlinable public func _begun<Model: PersistentModel>(_ data: inout (any BackingData<Model>)?)
+  -> any BackingData<Model>
+{
+  if let data { return data }
+  // An instance that was made before is asked, perhaps while others are made for rows: it has values of its own.
+  let made: any BackingData<Model> = newDraft()
+  data = made
+  return made
 }
 
 extension PersistentModel {

@@ -63,9 +63,11 @@ extension ModelRow {
 
   /// The instance gets this row as its backing data, and the row knows it unless it knows another one.
   final func appear<Model: PersistentModel>(in model: Model, as backing: any BackingData<Model>) {
+    // Asked before the model holds the row: a new row knows of nobody, and that is seen without a turn.
+    let known = knownModel
     _lastHold = false
     model.persistentBackingData = backing
-    if knownModel == nil { know(model) }
+    if known == nil { know(model) }
     _lastHold = false
   }
 

@@ -75,6 +75,9 @@ class ModelRow: ManagedObject {
   /// The same, as what it is.
   func anyPersistentModel() -> any PersistentModel { stop("the row of no model has no instance") }
 
+  /// The row becomes the backing data of `model`, an instance of its class.
+  func appear(in model: AnyObject) { stop("the row of no model has no instance") }
+
   /// What takes the initial values of an instance that is made for a row.
   class func makeSink() -> ModelMaking.Sink { stop("the row of no model has no instance") }
 

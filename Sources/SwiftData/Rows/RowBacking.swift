@@ -15,6 +15,9 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   override func anyModel() -> AnyObject { model }
   override func anyPersistentModel() -> any PersistentModel { model }
 
+  // As a method it knows the class of the row, which others would have to look up for each.
+  override func appear(in model: AnyObject) { appear(in: unsafeDowncast(model, to: Model.self), as: self) }
+
   override class func makeSink() -> ModelMaking.Sink {
     // The topmost class of a hierarchy declares the backing data.
     var topmost = ModelDescriptor.of(Model.self)
@@ -41,34 +44,40 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   }
 
   /// The instances of rows, made where there are none; rows of subclasses have instances of theirs.
-  static func models(of rows: [ManagedObject]) -> [Model] {
+  static func models(of rows: consuming [ManagedObject]) -> [Model] {
+    // As an argument of a generic function, so that it is not looked up for each instance what makes the row backing data.
+    models(of: rows, RowBacking.self)
+  }
+
+  private static func models<Row: ModelRow & BackingData<Model>>(
+    of rows: consuming [ManagedObject], _ ownClass: Row.Type
+  ) -> [Model] {
     guard let first = rows.first else { return [] }
     // Rows of an entity are of its class, and models of a subentity are models of the class.
     let firstClass: AnyClass = type(of: first)
     let plan = unsafeDowncast(first, to: ModelRow.self).plan
-    let ownClass: AnyClass = RowBacking<Model>.self
     let isOfOwnClass = firstClass == ownClass
     /// The instance of one of them.
     func model(of object: ManagedObject) -> Model {
       guard type(of: object) == ownClass else {
         return unsafeDowncast(unsafeDowncast(object, to: ModelRow.self).anyModel(), to: Model.self)
       }
-      let row = unsafeDowncast(object, to: RowBacking<Model>.self)
+      let row = unsafeDowncast(object, to: Row.self)
       if let known = row.knownModel { return unsafeDowncast(known, to: Model.self) }
       // Rows of one class and context have one plan.
       if isOfOwnClass, row._plan == nil { row._plan = plan }
-      return row.makeModel()
+      row._lastHold = false
+      let made = Model(backingData: row)
+      row.know(made)
+      return made
     }
+    let total = rows.count
     return ModelMaking.making(plan.sink) {
-      Array(unsafeUninitializedCapacity: rows.count) { models, count in
-        rows.withUnsafeBufferPointer { rows in
-          for place in rows.indices {
-            // Unmanaged, so that no references are counted: the array holds the row.
-            let model = Unmanaged.passUnretained(rows[place])._withUnsafeGuaranteedRef { model(of: $0) }
-            (models.baseAddress.unsafelyUnwrapped + count).initialize(to: model)
-            count += 1
-          }
-        }
+      Array(unsafeUninitializedCapacity: total) { models, count in
+        let base = models.baseAddress.unsafelyUnwrapped  // There is a first one.
+        // From the last to the first: each row leaves the array while it is in the processor's cache, and not with all others at the end.
+        while let row = rows.popLast() { (base + rows.count).initialize(to: model(of: row)) }
+        count = total
       }
     }
   }

@@ -10,6 +10,38 @@ final class RowContext: ManagedObjectContext, @unchecked Sendable {
   /// The one that was asked for last, and the class of rows it is of: most objects have one of their class before them.
   @exclusivity(unchecked) private var lastClass: ObjectIdentifier?
   @exclusivity(unchecked) private var lastPlan: ModelPlan?
+  /// The model that was inserted last, and the class of its rows: to look that up takes longer than to make the row.
+  @exclusivity(unchecked) private var lastModel: ObjectIdentifier?
+  @exclusivity(unchecked) private var lastRowClass: ModelRow.Type?
+
+  /// New rows that the saves since the last that succeeded have merged into others, in their order.
+  private var merged: [(duplicate: ModelRow, kept: ModelRow)] = []
+
+  /// Notes from now on which new rows become others, as they have the same unique values.
+  func followMerged() {
+    whenMerged { [unowned self] duplicate, kept in
+      if let duplicate = duplicate as? ModelRow, let kept = kept as? ModelRow {
+        merged.append((duplicate, kept))
+      }
+    }
+  }
+
+  /// The save is done: instances of rows that were merged into others show those.
+  func showMerged() {
+    if merged.isEmpty { return }
+    let pairs = merged
+    merged = []
+    // What has taken over a row may have been merged as well, later.
+    var last: [ObjectIdentifier: ModelRow] = [:]
+    for (duplicate, kept) in pairs.reversed() {
+      let kept = last[ObjectIdentifier(kept)] ?? kept
+      last[ObjectIdentifier(duplicate)] = kept
+      if let model = duplicate.knownModel as? any PersistentModel { kept.adopt(any: model) }
+    }
+  }
+
+  /// Everything unsaved is given up.
+  func forgetMerged() { merged = [] }
 
   // For stores of the program's own.
 
@@ -46,11 +78,16 @@ final class RowContext: ManagedObjectContext, @unchecked Sendable {
     return found
   }
 
-  /// Whether rows of that class have been here.
+  /// The class of a model's rows, if it was asked for last.
   @inline(__always)
-  func knows(_ rowClass: ModelRow.Type) -> Bool {
-    let key = ObjectIdentifier(rowClass)
-    return lastClass == key || plans[key] != nil
+  func knownRowClass(of model: Any.Type) -> ModelRow.Type? {
+    lastModel == ObjectIdentifier(model) ? lastRowClass : nil
+  }
+
+  /// The class of rows of a model that the container has.
+  func remember(_ rowClass: ModelRow.Type, of model: Any.Type) -> ModelRow.Type {
+    (lastModel, lastRowClass) = (ObjectIdentifier(model), rowClass)
+    return rowClass
   }
 }
 

@@ -151,11 +151,10 @@ struct SchemaTranslation {
 
   private mutating func addKeys(_ entity: Schema.Entity, _ description: EntityDescription?) {
     guard let description else { return }
-    let relationships = Set(entity.properties.filter(\.isRelationship).map(\.name))
     for group in entity.uniquenessConstraints + entity.indices {
-      for name in group where relationships.contains(name) {
+      for name in group where description.relationshipsByName[name]?.isToMany == true {
         sentences.append(
-          "A key of \(entity.name) names \(name), which is a relationship: constraints and indexes are of attributes."
+          "A key of \(entity.name) names \(name), which is a to-many relationship: keys are of attributes and to-one relationships."
         )
       }
     }

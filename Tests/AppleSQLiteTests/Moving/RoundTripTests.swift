@@ -64,7 +64,7 @@ import TortureKit
       from: folder.url("A.strata"), to: folder.url("B.sqlite"),
       hashes: .versionInfo(folder.url("VersionInfo.plist")))
     #expect(report.isComplete, "\(report.findings)")
-    try check(folder("B.sqlite"), schema, graph, fixture.identifier)
+    try check(folder("B.sqlite"), schema, graph, fixture.identifier, hasSums: true)
     var options = AppleImportOptions()
     options.model = schema.model
     _ = try AppleSQLite.importStore(
@@ -82,8 +82,29 @@ import TortureKit
     #expect(graph.difference(try PlainGraph(strata: folder("E.strata")), schema) == nil)
   }
 
+  /// The sum as the system's own program computes it, in base 64.
+  private static func sum(_ program: String, of data: Data) throws -> String {
+    let folder = try ScratchFolder()
+    try data.write(to: folder.url("bytes"))
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [program, folder("bytes")]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let said = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    let digits = Array(String(decoding: said, as: UTF8.self).prefix { $0 != " " })
+    let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+      UInt8(String(digits[$0...$0 + 1]), radix: 16)
+    }
+    return Data(bytes).base64EncodedString()
+  }
+
   /// What the description of the format says of a store: pages, keys, hashes and the sums that follow from them.
-  private func check(_ path: String, _ schema: Schema, _ graph: PlainGraph, _ identifier: UUID) throws {
+  private func check(
+    _ path: String, _ schema: Schema, _ graph: PlainGraph, _ identifier: UUID, hasSums: Bool = false
+  ) throws {
     let file = try SourceFile(path)
     defer { file.close() }
     let database = file.database
@@ -96,6 +117,15 @@ import TortureKit
       return
     }
     #expect(list["NSStoreModelVersionHashes"] as? [String: Data] == AppleFixture.hashes(schema))
+    // A template keeps what it has, and older frameworks made no sums.
+    #expect(list.keys.contains("NSStoreModelVersionHashesDigest") == hasSums)
+    if hasSums {
+      let hashes = AppleFixture.hashes(schema).sorted { $0.key < $1.key }
+      let named = hashes.reduce(into: Data()) { $0 += Data($1.key.utf8) + $1.value }
+      let alone = hashes.reduce(into: Data()) { $0 += $1.value }
+      #expect(list["NSStoreModelVersionHashesDigest"] as? String == (try Self.sum("sha512sum", of: named)))
+      #expect(list["NSStoreModelVersionChecksumKey"] as? String == (try Self.sum("sha256sum", of: alone)))
+    }
     #expect(list["note"] as? String == "kept")
     for hierarchy in schema.hierarchies {
       let keys = graph.objects.keys.filter { schema.entities[$0.entity].hierarchyNumber == hierarchy.number }

@@ -10,6 +10,26 @@ import TortureKit
 @Suite struct FindingTests {
   typealias Kind = AppleStoreReport.Finding.Kind
 
+  @Test func requiredPropertiesWithoutValuesAreCounted() throws {
+    let store = try SmallStore()
+    try store.run("UPDATE ZPERSON SET ZNAME = NULL WHERE Z_PK IN (2, 3)")
+    try store.run("UPDATE ZPERSON SET ZTEAM = NULL WHERE Z_PK = 4")
+    let model = SmallStore.model()
+    for property in model.entitiesByName["Person"]?.properties ?? []
+    where ["name", "team"].contains(property.name) {
+      property.isOptional = false
+    }
+    var options = AppleImportOptions()
+    options.model = model
+    let report = try AppleSQLite.importStore(from: store.url, to: store.new, options: options)
+    // Nothing was lost.
+    #expect(report.isComplete)
+    #expect(
+      report.remarks.filter { $0.contains("requires") }.map { $0.prefix { $0 != "," } } == [
+        "1 object of Boss has no value for “team”", "2 objects of Person have no value for “name”",
+      ], "\(report.remarks)")
+  }
+
   static let damages: [(sql: String, kind: Kind, row: String, property: String?)] = [
     ("UPDATE ZPERSON SET ZTEAM = 99 WHERE Z_PK = 2", .danglingLink, "Person/p2", "team"),
     ("UPDATE ZPERSON SET ZTEAM = -1 WHERE Z_PK = 2", .danglingLink, "Person/p2", "team"),

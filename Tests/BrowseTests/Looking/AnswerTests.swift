@@ -69,6 +69,32 @@ import Testing
     }
   }
 
+  /// The first windows of a large sorted table are found without a list of its rows, the others with it: where one ends and the other begins, many rows have the same value.
+  @Test(arguments: ["year:asc", "year:desc", "price:asc", "title:desc"], ["", "year >= 1950"])
+  func windowsOfALargeSortedTableAreInOneOrder(sort: String, condition: String) throws {
+    let library = try Library(books: 21_000)
+    let page = try Page(library)
+    var query = ["entity": "Book", "sort": sort, "limit": "500"]
+    if !condition.isEmpty { query["where"] = condition }
+    var found: [String] = []
+    for offset in stride(from: 0, to: 4_000, by: 500) {
+      query["offset"] = String(offset)
+      found += try Self.ids(try page.client.object("rows", query))
+    }
+    let parts = sort.split(separator: ":")
+    let context = ManagedObjectContext(.privateQueue, coordinator: library.coordinator)
+    let expected = try context.performAndWait {
+      var request = FetchRequest<ManagedObjectID>(entityName: "Book")
+      if !condition.isEmpty { request.predicate = try FetchPredicate(format: condition) }
+      request.sortDescriptors = [FetchSort(String(parts[0]), ascending: parts[1] == "asc")]
+      request.fetchLimit = 4_000
+      return try context.fetch(request).map {
+        $0.uriRepresentation().pathComponents.suffix(2).joined(separator: "/")
+      }
+    }
+    #expect(found == expected)
+  }
+
   @Test func aTableThatIsScrolledStaysWhatItWas() throws {
     let library = try Library(books: 300)
     let page = try Page(library)
@@ -296,7 +322,8 @@ import Testing
       ] {
         #expect(try page.client.get(name, query).status == 200, "\(name)")
       }
-      for name in StoreBrowser.changing {
+      #expect(try page.client.upload("Author/p1", "portrait", Data([1])).status == 409)
+      for name in StoreBrowser.changing.subtracting(StoreBrowser.takingBytes) {
         #expect(try page.client.post(name, ["kind": "delete", "id": "Author/p1"]).status == 409, "\(name)")
       }
     }

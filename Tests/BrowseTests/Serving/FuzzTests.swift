@@ -44,7 +44,7 @@ import TortureKit
   private static func request(_ client: Client, _ generator: inout SeededGenerator) -> [UInt8] {
     let names = [
       "begin", "rows", "plan", "object", "members", "value", "history", "diagram", "space", "pending", "edit",
-      "undo", "redo", "discard",
+      "undo", "redo", "discard", "upload",
       "nothing",
     ]
     // “save” is left out, as what is in the store at the end is looked at; “changes” would wait.
@@ -61,7 +61,7 @@ import TortureKit
     let query = (0..<Int.random(in: 0...5, using: &generator)).compactMap { _ in
       words.randomElement(using: &generator)
     }
-    let posts = ["edit", "undo", "redo", "discard"].contains(name)
+    let posts = ["edit", "undo", "redo", "discard", "upload"].contains(name)
     let bodies = [
       #"{"kind":"insert","entity":"Book"}"#, #"{"kind":"update","id":"Book/p1","name":"title","value":"x"}"#,
       #"{"kind":"update","id":"Book/p1","name":"year","value":"99999999"}"#,
@@ -69,6 +69,8 @@ import TortureKit
       #"{"kind":"delete","id":"Author/p1"}"#, #"{"kind":["#, "{}", "[]", "", "null", #"{"kind":1}"#,
       String(repeating: "[", count: 500),
     ]
+    // Each with the other's type as well.
+    let isBytes = (name == "upload") == (Int.random(in: 0..<10, using: &generator) > 0)
     let body = posts ? bodies.randomElement(using: &generator) ?? "" : ""
     var lines = [
       "\(posts == (Int.random(in: 0..<10, using: &generator) > 0) ? "POST" : "GET") /\(client.secret)/api/\(name)?\(query.joined(separator: "&")) HTTP/1.1",
@@ -76,7 +78,8 @@ import TortureKit
     ]
     if posts {
       lines += [
-        "Origin: http://127.0.0.1:\(client.port)", "Content-Type: application/json",
+        "Origin: http://127.0.0.1:\(client.port)",
+        "Content-Type: application/\(isBytes ? "octet-stream" : "json")",
         "Content-Length: \(body.utf8.count)",
       ]
     }

@@ -150,14 +150,7 @@ import Testing
     ]
     #expect(try client.ask("POST", target: target, headers: headers).status == 413)
     // In pieces, without saying how much it will be.
-    let socket = try client.connect()
-    defer { close(socket) }
-    let head =
-      "POST \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(client.port)\r\nOrigin: http://127.0.0.1:\(client.port)\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-    try Client.write(Array(head.utf8), to: socket)
-    let piece = Array("100000\r\n".utf8) + [UInt8](repeating: 32, count: 0x100000) + Array("\r\n".utf8)
-    for _ in 0..<12 { try Client.write(piece, to: socket) }
-    #expect(Answer(Client.readAll(socket))?.status == 413)
+    #expect(try client.postInPieces(target, type: "application/json", megabytes: 12)?.status == 413)
     #expect(
       try client.ask(target: "/\(client.secret)/api/begin", body: [1, 2, 3]).status == 413,
       "a body where there is none")

@@ -17,7 +17,12 @@ struct Answer: CustomStringConvertible {
   }
 
   /// Nil for bytes that begin no whole answer.
-  init?(_ bytes: Data) {
+  init?(_ all: Data) {
+    var bytes = all
+    // What is announced is no answer yet.
+    while bytes.starts(with: Data("HTTP/1.1 1".utf8)), let end = bytes.range(of: Data("\r\n\r\n".utf8)) {
+      bytes = Data(bytes[end.upperBound...])
+    }
     guard let end = bytes.range(of: Data("\r\n\r\n".utf8)) else { return nil }
     let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
     let words = lines[0].split(separator: " ")
@@ -152,6 +157,29 @@ struct Client {
     let answer = try get(name, query)
     #expect(answer.status == 200, "\(answer)")
     return try answer.object()
+  }
+
+  /// Bytes for an attribute.
+  func upload(
+    _ id: String, _ name: String, _ bytes: Data, type: String? = "application/octet-stream",
+    origin: String? = nil
+  ) throws -> Answer {
+    try ask(
+      "POST", target: try target("upload", ["id": id, "name": name]),
+      headers: [("Origin", origin ?? "http://127.0.0.1:\(port)"), ("Content-Type", type)],
+      body: Array(bytes))
+  }
+
+  /// Posts `megabytes` of blanks in pieces, without saying how many there will be.
+  func postInPieces(_ target: String, type: String, megabytes: Int) throws -> Answer? {
+    let socket = try connect()
+    defer { close(socket) }
+    let head =
+      "POST \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nOrigin: http://127.0.0.1:\(port)\r\nContent-Type: \(type)\r\nTransfer-Encoding: chunked\r\n\r\n"
+    try Self.write(Array(head.utf8), to: socket)
+    let piece = Array("100000\r\n".utf8) + [UInt8](repeating: 32, count: 0x100000) + Array("\r\n".utf8)
+    for _ in 0..<megabytes { try Self.write(piece, to: socket) }
+    return Answer(Self.readAll(socket))
   }
 
   func post(_ name: String, _ body: [String: Any?] = [:], origin: String? = nil) throws -> Answer {

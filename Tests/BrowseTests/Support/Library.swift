@@ -15,6 +15,13 @@ final class Library {
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=")
     ?? Data()
 
+  /// Two pixels beside each other.
+  static let widePicture =
+    Data(
+      base64Encoded:
+        "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAAAAADRSSBWAAAAC0lEQVR42mNg+A8AAQIBANEay48AAAAASUVORK5CYII=")
+    ?? Data()
+
   static func model(isOrdered: Bool = false) -> ManagedObjectModel {
     let author = EntityDescription("Author")
     let book = EntityDescription("Book")

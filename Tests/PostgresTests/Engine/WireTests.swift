@@ -200,6 +200,8 @@ import TortureKit
     }
     #expect(error?.kind == .unreachable)
     #expect(error?.description.contains("hidden") == false)
+    // What is wrong, and not only what else it could be.
+    #expect(error?.description.contains("No such file or directory") == true)
   }
 
   @Test func aDatabaseAndARoleThatAreNotThere() throws {

@@ -13,6 +13,8 @@ final class CuttingProxy: Sendable {
     var left: Int?
     var passed = 0
     var cuts = 0
+    /// Whether no connection is made after the next cut.
+    var refusesAfterCut = false
     /// Cuts that are still to come.
     var messageCuts: [MessageCut.Kind: MessageCut] = [:]
     /// What has passed so far.
@@ -65,6 +67,8 @@ final class CuttingProxy: Sendable {
 
   /// A connection is cut at such a message. Once; one cut for each kind of message may be still to come.
   func cut(at message: MessageCut) { state.withLock { $0.messageCuts[message.kind] = message } }
+  /// Whether new connections are refused once there was a cut: as a network that is gone.
+  func refuseAfterCut(_ isRefusing: Bool) { state.withLock { $0.refusesAfterCut = isRefusing } }
   /// Messages of which kinds have passed.
   var seen: Set<MessageCut.Kind> { state.withLock { $0.seen } }
   /// How often connections were cut at messages of which kind.
@@ -97,7 +101,8 @@ final class CuttingProxy: Sendable {
 
   private func connect(_ client: Int32) {
     let target = Self.makeSocket()
-    let isConnected = Self.withAddress(server) { Foundation.connect(target, $0, $1) == 0 }
+    let isRefused = state.withLock { $0.refusesAfterCut && $0.cuts > 0 }
+    let isConnected = !isRefused && Self.withAddress(server) { Foundation.connect(target, $0, $1) == 0 }
     guard isConnected else {
       close(client)
       close(target)

@@ -9,7 +9,9 @@ import TortureKit
 /// Connections that are cut, sessions that are killed, a server that stops: what was acknowledged is there, and nothing is there twice.
 @Suite struct LossTests {
   /// A stack that reaches its server through a proxy.
-  private func stack(_ proxy: CuttingProxy, _ stand: ServerStand) throws -> PersistentStoreCoordinator {
+  private func stack(_ proxy: CuttingProxy, _ stand: ServerStand, timeout: Duration = .seconds(30)) throws
+    -> PersistentStoreCoordinator
+  {
     var components = try #require(URLComponents(url: stand.url, resolvingAgainstBaseURL: true))
     components.queryItems = components.queryItems?.map {
       $0.name == "host" ? URLQueryItem(name: "host", value: proxy.folder.path) : $0
@@ -18,6 +20,7 @@ import TortureKit
     // What passes the proxy are saves alone.
     var options = PostgresStoreOptions()
     options.listens = false
+    options.timeout = timeout
     options.pollInterval = .seconds(3_600)
     let store = try PostgresStore(
       url: try #require(components.url), schema: try coordinator.managedObjectModel.schema(), options: options
@@ -85,6 +88,31 @@ import TortureKit
     #expect(key > 0)
     #expect(proxy.cuts == 3)
     try coordinator.remove(store)
+  }
+
+  /// The commit has taken place, its answer is cut off, and no connection can be had to ask: the error says that nobody knows. Saved again, it is there once.
+  @Test func aSaveThatNobodyCanBeAskedAboutIsOfUnknownOutcome() throws {
+    let server = try TestServer.required()
+    let stand = try ServerStand(Library.make())
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "px\(UInt16.random(in: 0 ... .max))")
+    let proxy = try CuttingProxy(folder: folder, serverFolder: server.folder, direction: .toServer)
+    let coordinator = try stack(proxy, stand, timeout: .seconds(1))
+    let context = ManagedObjectContext(.confinement, coordinator: coordinator)
+    try context.make("Subject", ["name": "first"])
+    try context.save()
+    try context.make("Subject", ["name": "second"])
+    proxy.refuseAfterCut(true)
+    proxy.cut(at: MessageCut(kind: MessageCut.Kind(direction: .toClient, type: "Z"), place: .before))
+    let error = #expect(throws: StorageError.self) { try context.save() }
+    #expect(error?.kind == .outcomeUnknown)
+    #expect(error?.isOutcomeUnknown == true)
+    #expect(try stand.context().texts("Subject", "name") == ["first", "second"])
+    proxy.refuseAfterCut(false)
+    // Whatever this says: it is not there twice.
+    try? context.save()
+    #expect(try stand.context().texts("Subject", "name") == ["first", "second"])
+    try coordinator.remove(coordinator.persistentStores[0])
   }
 
   @Test func sessionsThatAreKilledLoseAndDoubleNothing() throws {

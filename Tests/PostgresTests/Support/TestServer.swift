@@ -48,10 +48,19 @@ final class TestServer: Sendable {
     let description: String
   }
 
-  /// Another server, which the test may stop.
-  static func own() throws -> TestServer { try TestServer(try #require(programs, missing)) }
+  /// Where a server listens besides its socket.
+  struct Network {
+    let addresses: [String]
+    /// Who may connect without a password: addresses and the length of their common part.
+    let clients: String
+  }
 
-  private init(_ programs: URL) throws {
+  /// Another server, which the test may stop. It ends when nobody holds it.
+  static func own(_ network: Network? = nil) throws -> TestServer {
+    try TestServer(try #require(programs, missing), network)
+  }
+
+  private init(_ programs: URL, _ network: Network? = nil) throws {
     // Short: the name of a socket has at most 107 bytes.
     folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "pg\(getpid())-\(UInt16.random(in: 0 ... .max))")
@@ -70,6 +79,8 @@ final class TestServer: Sendable {
     var environment = ProcessInfo.processInfo.environment
     environment["SERVER_FOLDER"] = folder.path
     environment["SERVER_PROGRAMS"] = programs.path
+    environment["SERVER_ADDRESSES"] = network?.addresses.joined(separator: ",") ?? ""
+    environment["SERVER_CLIENTS"] = network?.clients ?? ""
     shell.environment = environment
     shell.currentDirectoryURL = folder
     shell.standardInput = orders
@@ -88,8 +99,10 @@ final class TestServer: Sendable {
   private static let script = """
     cd "$SERVER_FOLDER" || exit 1
     "$SERVER_PROGRAMS/initdb" -D data -U tests --locale=C -E UTF8 -A trust -N > initdb.log 2>&1 || exit 1
+    [ -z "$SERVER_CLIENTS" ] || echo "host all all $SERVER_CLIENTS trust" >> data/pg_hba.conf
     begin() {
-      "$SERVER_PROGRAMS/postgres" -D data -k "$SERVER_FOLDER" -c listen_addresses='' -c max_connections=200 \
+      "$SERVER_PROGRAMS/postgres" -D data -k "$SERVER_FOLDER" -c listen_addresses="$SERVER_ADDRESSES" -c max_connections=200 \
+        -c tcp_user_timeout=1000 -c tcp_keepalives_idle=1 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=2 \
         -c shared_buffers=64MB -c fsync=off >> server.log 2>&1 < /dev/null &
       server=$!
     }
@@ -97,6 +110,7 @@ final class TestServer: Sendable {
     while read -r order; do
       case "$order" in
       kill) kill -QUIT $server; wait $server ;;
+      stop) kill -INT $server; wait $server ;;
       begin) begin ;;
       esac
     done
@@ -131,23 +145,32 @@ final class TestServer: Sendable {
   }
 
   /// Ends the server at once, as a crash would, and starts it again.
-  func crash() throws {
-    try orders.fileHandleForWriting.write(contentsOf: Data("kill\nbegin\n".utf8))
+  func crash() throws { try restart("kill") }
+
+  /// Stops the server in order, which ends all sessions, and starts it again.
+  func restart() throws { try restart("stop") }
+
+  private func restart(_ order: String) throws {
+    try orders.fileHandleForWriting.write(contentsOf: Data("\(order)\nbegin\n".utf8))
     // The old one may still answer for a moment.
     Thread.sleep(forTimeInterval: 0.2)
     try waitUntilReady(nil)
   }
 
   /// The address of a namespace.
-  func url(_ namespace: String) throws -> URL {
+  /// - Parameters:
+  ///   - host: A folder with a socket, or an address; nil for the server's own socket.
+  ///   - parameters: Further parameters of libpq.
+  func url(_ namespace: String, host: String? = nil, _ parameters: [String: String] = [:]) throws -> URL {
     var components = URLComponents()
     components.scheme = "postgres"
     components.host = ""
     components.path = "/postgres"
-    components.queryItems = [
-      URLQueryItem(name: "host", value: folder.path), URLQueryItem(name: "user", value: "tests"),
-      URLQueryItem(name: "namespace", value: namespace),
-    ]
+    components.queryItems =
+      [
+        URLQueryItem(name: "host", value: host ?? folder.path), URLQueryItem(name: "user", value: "tests"),
+        URLQueryItem(name: "namespace", value: namespace),
+      ] + parameters.sorted { $0.key < $1.key }.map { URLQueryItem(name: $0.key, value: $0.value) }
     return try #require(components.url)
   }
 

@@ -47,7 +47,7 @@ import Testing
       "Index Flight.spatial wants an R-tree for small, which is not supported yet.",
       "Uniqueness constraint (nowhere) of entity Flight names nowhere, which the entity does not have.",
       "Uniqueness constraint () of entity Flight names no attribute.",
-      "Uniqueness constraint (origin,origin) of entity Flight names an attribute twice.",
+      "Uniqueness constraint (origin,origin) of entity Flight names a property twice.",
     ] {
       #expect(sentences.contains(expected), "missing: \(expected)")
     }

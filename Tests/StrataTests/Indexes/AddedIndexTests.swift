@@ -166,7 +166,7 @@ import TortureKit
     )
     #expect(await refusal(.init(name: "a", attributes: ["plan"])).contains("which is transformable"))
     #expect(await refusal(.init(name: "a", attributes: [])).contains("names no attribute"))
-    #expect(await refusal(.init(name: "a", attributes: ["length", "length"])).contains("an attribute twice"))
+    #expect(await refusal(.init(name: "a", attributes: ["length", "length"])).contains("a property twice"))
     #expect(await refusal(.init(name: "", attributes: ["length"])).contains("has no name"))
     #expect(await refusal(.init(name: "unique(mark)", attributes: ["length"])).contains("reserved"))
     #expect(

@@ -36,6 +36,22 @@ struct UndoAndSaveTests {
     #expect(try store.savedEntries() == ["Bells 5"])
   }
 
+  @Test("what an observer edits while a save of many new objects opens an undo group is saved")
+  func editedWhileAGroupOpens() throws {
+    // Rows of so many are encoded while the event ends.
+    let entries = (0..<5_000).map { Entry.make("\($0)", in: context) }
+    // Unsafe: the notification is posted where the context is used.
+    nonisolated(unsafe) let first = entries[0]
+    let token = NotificationCenter.default.addObserver(
+      forName: .NSUndoManagerDidOpenUndoGroup, object: manager, queue: nil
+    ) { _ in first.notes = "edited" }
+    defer { NotificationCenter.default.removeObserver(token) }
+    try context.save()
+    #expect(first.notes == "edited")
+    let saved = try store.context().entries().filter { $0.notes == "edited" }
+    #expect(saved.map(\.location) == ["0"])
+  }
+
   @Test("rules 71, 240: a transient value undone after a save makes the object dirty again")
   func savedTransient() throws {
     let entry = Entry.make("Bells", in: context)

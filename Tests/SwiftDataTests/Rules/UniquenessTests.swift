@@ -16,6 +16,26 @@ final class Stamp {
   }
 }
 
+@Model
+final class Album {
+  var title: String
+  @Relationship(deleteRule: .cascade, inverse: \Place.album) var places: [Place] = []
+  init(_ title: String) { self.title = title }
+}
+
+/// Where a stamp is in an album.
+@Model
+final class Place {
+  #Unique<Place>([\.album, \.number])
+  var number: Int
+  var stamp = "none"
+  var album: Album?
+  init(_ number: Int, in album: Album?) {
+    self.number = number
+    self.album = album
+  }
+}
+
 @Suite("Uniqueness")
 struct UniquenessTests {
   @Test(
@@ -73,5 +93,35 @@ struct UniquenessTests {
     let found = try context.fetch(FetchDescriptor<Stamp>(sortBy: [SortDescriptor(\.number)]))
     #expect(found.map(\.year) == [1950, 1900])
     #expect(found.first?.label == "red")
+  }
+
+  @Test("S58: #Unique with a to-one relationship")
+  func reference() throws {
+    let container = try ModelContainer(
+      for: Album.self, configurations: ModelConfiguration(isStoredInMemoryOnly: true))
+    let context = ModelContext(container)
+    let (old, new) = (Album("old"), Album("new"))
+    for album in [old, new] { for number in 1...2 { context.insert(Place(number, in: album)) } }
+    for _ in 0..<2 { context.insert(Place(1, in: nil)) }
+    try context.save()
+    #expect(try context.fetchCount(FetchDescriptor<Place>()) == 6)
+    let again = Place(2, in: old)
+    again.stamp = "red"
+    context.insert(again)
+    try context.save()
+    #expect(old.places.map(\.number).sorted() == [1, 2] && new.places.count == 2)
+    let number = 2
+    let red = try context.fetch(
+      FetchDescriptor<Place>(predicate: #Predicate { $0.number == number && $0.stamp == "red" }))
+    #expect(red.map(\.album?.title) == ["old"] && red.first?.persistentModelID == again.persistentModelID)
+    // An edited one takes the place of the stored one.
+    let moved = try #require(new.places.first { $0.number == 2 })
+    moved.album = old
+    try context.save()
+    #expect(Set(old.places.map(\.persistentModelID)).count == 2 && new.places.map(\.number) == [1])
+    #expect(old.places.contains { $0 === moved } && moved.stamp == "none")
+    context.delete(old)
+    try context.save()
+    #expect(try context.fetchCount(FetchDescriptor<Place>()) == 3)
   }
 }

@@ -67,9 +67,10 @@ private enum Named {
 private enum Wrong {
   @Model final class One {
     #Index<One>(.rtree([\.number]))
-    #Unique<One>([\.other])
+    #Unique<One>([\.others])
     var number = 0
     @Relationship(inverse: \Two.third) var other: Two?
+    var others: [Three] = []
     init() {}
   }
   @Model final class Two {
@@ -171,7 +172,7 @@ struct TranslationTests {
     let sentences = error?.sentences ?? []
     #expect(sentences.contains { $0.contains("One.other names the inverse Two.third, which leads to Three") })
     #expect(sentences.contains { $0.contains("wants a spatial tree for number") })
-    #expect(sentences.contains { $0.contains("names other, which is a relationship") })
+    #expect(sentences.contains { $0.contains("names others, which is a to-many relationship") })
     #expect(sentences.count == 3)
   }
 

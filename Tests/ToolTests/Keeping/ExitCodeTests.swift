@@ -18,7 +18,20 @@ import TortureKit
     let help = Tool.run("--help")
     #expect(help.code == 0 && StrataCommand.commandNames.allSatisfy { help.output.contains($0) }, "\(help)")
     let option = Tool.run("rows", "x", "y", "--lmit", "3")
-    #expect(option.code == 64 && option.error.contains("--lmit"), "\(option)")
+    #expect(
+      option.code == 64 && option.error.contains("--lmit") && option.error.contains("“strata rows --help”")
+        && option.error.hasPrefix("strata: ") && option.error.split(separator: "\n").count == 1, "\(option)")
+    let missing = Tool.run("backup")
+    #expect(
+      missing.code == 64 && missing.error.contains("<store>")
+        && missing.error.split(separator: "\n").count == 1, "\(missing)")
+    #expect(Tool.run("help", "rwos").error == unknown.error && Tool.run("help", "rwos").code == 64)
+    let folder = try ScratchFolder()
+    let store = try Stand.people()
+    #expect(symlink("nothing", folder("link")) == 0)
+    let link = Tool.run("dump", store.path, folder("link"))
+    #expect(link.code == 10 && link.error.contains("leads nowhere"), "\(link)")
+    #expect(Tool.run("help", "rows").code == 0 && Tool.run("help").code == 0)
     for kind in Failure.Kind.allCases where kind != .usage {
       #expect(
         help.output.split(whereSeparator: \.isWhitespace).joined(separator: " ").contains("\(kind.rawValue) ")
@@ -162,5 +175,69 @@ import TortureKit
     try Data(repeating: 0, count: 40_960).write(to: stand.folder.url("zeros.strata"))
     let none = Tool.run("salvage", stand.folder("zeros.strata"), stand.folder("Newer.strata"))
     #expect(none.code == 5 && none.error.contains("--model-from"), "\(none)")
+  }
+
+  @Test func oddArgumentsAreTold() throws {
+    let stand = try Stand.people()
+    let all = Tool.run("rows", stand.path, "Person", "--limit", "\(Int.max)")
+    #expect(all.code == 0 && all.output == Tool.run("rows", stand.path, "Person", "--limit", "0").output)
+    #expect(
+      Tool.run("rows", stand.path, "Person", "--offset", "\(Int.max)", "--limit", "\(Int.max)").code == 0)
+    #expect(Tool.run("rows", stand.path, "Person", "--columns", "").code == 64)
+    for words in [
+      ["rows", stand.path, "Person", "--limit=-1"], ["watch", stand.path, "--count=-1"],
+      ["show", stand.path, "Person/p1", "--members=-1"],
+    ] { #expect(Tool.run(words).code == 64, "\(words)") }
+    let missing = Tool.run("dump", stand.path, stand.folder("none/Out.jsonl"))
+    #expect(missing.code == 8 && missing.error.contains(stand.folder("none/Out.jsonl")), "\(missing)")
+    // A path is written as it is.
+    let relative = Tool.run("dump", stand.path, "none-\(UUID())/x")
+    #expect(relative.error.hasPrefix("strata: none-"), "\(relative)")
+  }
+
+  @Test func noStoreIsReplacedByADump() throws {
+    let stand = try Stand.people()
+    let copy = stand.folder("Copy.strata")
+    #expect(Tool.run("backup", stand.path, copy).code == 0)
+    for path in [stand.path, copy] {
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+      let said = Tool.run("dump", stand.path, path, "--force")
+      #expect(said.code == 10 && said.error.contains("is a store"), "\(said)")
+      #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
+    }
+    let text = stand.folder("out.jsonl")
+    for _ in 0..<2 { #expect(Tool.run("dump", stand.path, text, "--force").code == 0) }
+  }
+
+  @Test func whatIsNoFileIsNotReadForEver() throws {
+    let stand = try Stand.people()
+    let pipe = stand.folder("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    for words in [
+      ["schema", pipe], ["diff", stand.path, pipe], ["diff", pipe, stand.path],
+      ["salvage", pipe, stand.folder("New.strata")],
+      ["salvage", stand.folder.path, stand.folder("New.strata")],
+      ["salvage", stand.path, stand.folder("New.strata"), "--model-from", pipe],
+    ] {
+      let said = Tool.run(words)
+      #expect(said.code == 5 && !said.error.contains("--model-from"), "\(words) \(said)")
+    }
+  }
+
+  @Test func aStoreInUseIsNotSalvaged() throws {
+    let stand = try Stand.people()
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: Stand.model())
+    let store = try coordinator.addPersistentStore(
+      PersistentStoreDescription(url: URL(fileURLWithPath: stand.path)))
+    let new = stand.folder("New.strata")
+    for said in [
+      Tool.run("salvage", stand.path, new), try Tool.spawn(["salvage", stand.path, new]),
+    ] {
+      #expect(said.code == 6 && said.error.contains("open"), "\(said)")
+    }
+    try coordinator.remove(store)
+    #expect(Tool.run("salvage", stand.path, new).code == 0)
+    let rights = try FileManager.default.attributesOfItem(atPath: new)[.posixPermissions] as? Int
+    #expect(rights == 0o600)
   }
 }

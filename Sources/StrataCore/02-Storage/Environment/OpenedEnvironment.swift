@@ -35,10 +35,24 @@ struct OpenedEnvironment {
       inspected = try OpenedEnvironment.inspect(
         file, identity, options: options, inspection: inspection, settled)
     }
-    let canWrite = inspected == true
+    var canWrite = inspected == true
     turn.announce()
+    // From now on others see that the store is being opened, and recover nothing below it. One that began a log before, and died, may have left it to be recovered.
+    while settled.turn == nil, options.canHaveLog, try file.hasLog() {
+      turn.withdraw()
+      repeat {
+        settled = try LogRecovery.settle(file, identity, options: options)
+        inspected = try OpenedEnvironment.inspect(
+          file, identity, options: options, inspection: inspection, settled)
+      } while inspected == nil
+      canWrite = inspected == true
+      turn.announce()
+    }
     try file.checkLockFile()
-    let lockBefore = try file.lockIdentity() ?? (canWrite ? OpenedEnvironment.makeLockFile(file) : nil)
+    let lockBefore =
+      try file.lockIdentity()
+      ?? (canWrite ? OpenedEnvironment.makeLockFile(file, readers: options.maxReaders) : nil)
+    if canWrite { try OpenedEnvironment.requireRoom(file) }
     let handle: OpaquePointer
     do {
       handle = try OpenedEnvironment.map(file, options: options, canWrite: canWrite)
@@ -68,17 +82,43 @@ struct OpenedEnvironment {
 
   /// Makes an empty lock file, which LMDB prepares as it does one that it has made. So it is known from the beginning which one has the name: another process may
   /// have put the one that belongs to the store aside for a moment, while it exchanges the file.
-  private static func makeLockFile(_ file: StoreFile) throws -> FileSystem.Identity? {
+  ///
+  /// Its room is taken at once: LMDB maps it, and on a full medium the system would end the process by a signal when it is written.
+  private static func makeLockFile(_ file: StoreFile, readers: Int) throws -> FileSystem.Identity? {
     // This process has no locks on it, so closing it drops none.
-    let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let descriptor = file.system.open(file.lockPath, flags, 0o600)
+    // Another process was faster. What it has made is its own.
+    if descriptor == -EEXIST { return try file.lockIdentity() }
     // LMDB says why it cannot be made.
     if descriptor < 0 { return nil }
     defer { _ = file.system.close(descriptor) }
+    // As large as LMDB makes it: 64 bytes for each reader, and the head, which takes the place of two more.
+    let code = file.system.reserve(descriptor, (max(readers, 1) + 2) * 64)
+    // It keeps its name: others may have it open by now.
+    if code != 0 { throw lockWithoutRoom(file, -code) }
     switch file.system.statusOfDescriptor(descriptor) {
     case .success(let status): return status.identity
     case .failure(let code): throw StorageError(code.number, "fstat", path: file.path)
     }
+  }
+
+  /// Looks whether a lock file that is there, and has no room yet, will get some.
+  private static func requireRoom(_ file: StoreFile) throws {
+    var status = stat()
+    guard lstat(file.lockPath, &status) == 0, status.st_blocks == 0,
+      let free = file.system.freeSpace(file.directory), free < lockPages
+    else { return }
+    throw lockWithoutRoom(file, ENOSPC)
+  }
+
+  /// What LMDB writes of a lock file in any case: the page of its head, and one of readers.
+  private static let lockPages = 8_192
+
+  private static func lockWithoutRoom(_ file: StoreFile, _ code: Int32) -> StorageError {
+    StorageError(
+      code, "fallocate", path: file.path,
+      detail: "There is no room for the lock file beside the store, which every reader needs.")
   }
 
   /// Looks at the file through a descriptor of its own: whether it can be written. Nil when another process has made a log since it was looked for.
@@ -183,7 +223,7 @@ struct OpenedEnvironment {
       mdb_env_set_maxdbs(environment, MDB_dbi(clamping: options.maxKeyspaces))
       // LMDB stops the process when it finds its own structures broken; at least say why.
       mdb_env_set_assert(environment, reportAssertion)
-      code = mdb_env_open(environment, file.path, flags, 0o600)
+      code = FileMaking.run { mdb_env_open(environment, file.path, flags, 0o600) } ?? FileMaking.code
       if code == 0 { return environment }
       mdb_env_close(environment)
       // Some tools that limit the address space (valgrind) say EINVAL where the kernel says ENOMEM.

@@ -179,6 +179,13 @@ extension Environment {
   /// When the store's file stays, so does its lock file, with the table of those who read it: writers who did not know of them would use their pages again. A
   /// process that is killed in between leaves the store without it.
   static func withoutLockFile(_ file: StoreFile, _ exchange: () throws -> Bool) throws -> Bool {
+    // In one piece for a program that is about to end, which would remove what has a draft's name meanwhile.
+    let isExchanged = try FileMaking.run { try moveLockFile(file, exchange) }
+    guard let isExchanged else { throw StorageError(FileMaking.code, "rename", path: file.path) }
+    return isExchanged
+  }
+
+  private static func moveLockFile(_ file: StoreFile, _ exchange: () throws -> Bool) throws -> Bool {
     let identity = try file.status()?.identity
     // Before the exchange: afterwards it could be that of a process that has opened the new file.
     file.removeLog()

@@ -98,13 +98,14 @@ extension Environment {
 
   /// Where two names cannot be exchanged in one step, what is kept is a copy.
   private static func moveKeepingCopy(_ draft: String, _ destination: StoreFile, _ kept: String) throws {
-    let temporary = destination.temporaryName("copy")
+    let copy = StoreDraft(.copy, beside: destination)
     do {
-      try destination.copyBytes(to: temporary)
-      let code = destination.system.rename(temporary, kept)
+      try destination.copyBytes(to: copy.file.path)
+      let code = destination.system.rename(copy.file.path, kept)
       if code != 0 { throw StorageError(-code, "rename", path: kept) }
+      copy.forget()
     } catch {
-      _ = destination.system.unlink(temporary)
+      copy.remove()
       throw error
     }
     do { try move(draft, over: destination) } catch {

@@ -74,6 +74,26 @@ enum SoleUse {
     return try body(status)
   }
 
+  /// Looks whether the store is open in this process or in another. It may be opened right after.
+  ///
+  /// - Throws: ``StorageError`` `.busy` when it is.
+  static func requireUnused(_ file: StoreFile) throws {
+    // No thread of this process opens it meanwhile: closing the descriptor would drop its locks.
+    try EnvironmentRegistry.current.openings.take(file.path) {
+      guard let known = try file.lockIdentity() else { return }
+      if EnvironmentRegistry.current.usesLockFile(known) {
+        throw StorageError(
+          .busy, operation: "fcntl", path: file.path,
+          detail: "The store is open in this process; close it first. Nothing was changed.")
+      }
+      let descriptor = file.system.open(file.lockPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+      // Without permission to look nobody is found. What is read then is checked all the same.
+      if descriptor < 0 { return }
+      defer { _ = file.system.close(descriptor) }
+      if let process = try file.holderOfFirstByte(descriptor) { throw openElsewhere(file, process) }
+    }
+  }
+
   private enum Turn {
     case taken(LogTurn)
     /// There is no log.

@@ -64,12 +64,17 @@ final class StoreDraft: Sendable {
     forget()
   }
 
-  /// Removes what is left under the draft's names.
+  /// Removes what is left under the draft's names, but no store's old file.
   func remove() {
-    _ = file.system.unlink(file.path)
+    Self.remove(file)
+    forget()
+  }
+
+  private static func remove(_ file: StoreFile) {
+    let name = file.path.split(separator: "/").last.map(String.init) ?? ""
+    if !isExchanged(name, file.path, file.system) { _ = file.system.unlink(file.path) }
     _ = file.system.unlink(file.lockPath)
     _ = file.system.unlink(file.logPath)
-    forget()
   }
 
   /// From now on what has the draft's name belongs to another file.
@@ -83,21 +88,10 @@ final class StoreDraft: Sendable {
 
   // MARK: Drafts of others
 
-  /// Removes all drafts of this process: it ends now.
-  ///
-  /// Other threads go on meanwhile. One that is just opening a draft makes a file after the first look, so there are several.
+  /// Removes all drafts of this process: it ends now, and makes no more files. Other threads go on meanwhile, and fail when they are to make one.
   static func removeAll() {
-    var quietLooks = 0
-    for _ in 0..<200 where quietLooks < 5 {
-      var hasFound = false
-      for file in living.withLock({ Array($0.values) }) {
-        for path in [file.path, file.lockPath, file.logPath] where file.system.unlink(path) == 0 {
-          hasFound = true
-        }
-      }
-      quietLooks = hasFound ? 0 : quietLooks + 1
-      usleep(10_000)
-    }
+    FileMaking.end()
+    for file in living.withLock({ Array($0.values) }) { remove(file) }
   }
 
   /// Removes the drafts of processes that have died. Files that drafts have exchanged their names with stay.

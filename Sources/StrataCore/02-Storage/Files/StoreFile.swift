@@ -131,6 +131,13 @@ struct StoreFile: Sendable {
       defer { _ = system.close(descriptor) }
       try checkFileSystem(descriptor)
     }
+    // In one piece: a program that is about to end finds the file under this name, or none.
+    let made = try FileMaking.run { try makeEmptyStore(isFlushed: isFlushed) }
+    guard let made else { throw StorageError(FileMaking.code, "open", path: path) }
+    return made
+  }
+
+  private func makeEmptyStore(isFlushed: Bool) throws -> Bool {
     let draft = temporaryName("new")
     try writeEmptyStore(draft, flush: isFlushed)
     var code = system.renameExclusively(draft, path)

@@ -100,7 +100,21 @@ struct LogRecovery {
 
   /// The head of a log that belongs to the data file with that mark; nil when it belongs to another store, or never was in force.
   static func head(_ log: Int32, of mark: LogIdentity, _ file: StoreFile) throws -> LogHead? {
-    switch LogHead.find(try LogFile.read(log, LogFormat.headArea, file)) {
+    let area = try LogFile.read(log, LogFormat.headArea, file)
+    do {
+      return try head(area, log, of: mark, file)
+    } catch let error as StorageError where error.kind == .damaged {
+      // A process that has the store open may have put its log in force in between, with records behind the head that was not there yet. What was damaged stays so.
+      let now = try LogFile.read(log, LogFormat.headArea, file)
+      if now == area { throw error }
+      return try head(now, log, of: mark, file)
+    }
+  }
+
+  private static func head(
+    _ area: [UInt8], _ log: Int32, of mark: LogIdentity, _ file: StoreFile
+  ) throws -> LogHead? {
+    switch LogHead.find(area) {
     case .blank where try size(log, file) < LogFormat.sizes[0]:
       // It was flushed at its first size before the mark was written: it was cut off, and what it held is gone.
       return nil
@@ -137,8 +151,13 @@ struct LogRecovery {
   /// - Throws: ``StorageError`` `.busy` when they do not go.
   private func isAlone(_ data: Int32, until deadline: ContinuousClock.Instant) throws -> Bool {
     var pause: UInt32 = 500
-    while try !isAlone() {
-      if try FileTurn.isInUse(file, data) { return false }
+    while true {
+      if try !isAlone() {
+        if try FileTurn.isInUse(file, data) { return false }
+      } else if try FileTurn.isAnnounced(file, data) != true {
+        return true
+      }
+      // Who has announced itself and has no lock yet has looked for a log before there was this one, and opens the store right now.
       guard ContinuousClock.now < deadline else {
         throw StorageError(
           .busy, operation: "fcntl", path: file.path,
@@ -149,7 +168,6 @@ struct LogRecovery {
       usleep(pause)
       pause = min(pause * 2, 20_000)
     }
-    return true
   }
 
   /// Whether no environment of any process has the store open. Opening the lock file is harmless here: this process has none on it.
@@ -203,7 +221,11 @@ struct LogRecovery {
     if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
     defer { _ = file.system.close(log) }
     guard let head = try head(log, of: mark, file), head.state == .inForce else { return }
-    if try !LogRecovery(file: file, identity: identity).isAlone(), try FileTurn.isInUse(file, data) { return }
+    if try FileTurn.isInUse(file, data) {
+      // Where nobody can announce anything, LMDB's lock tells.
+      let isTold = try FileTurn.isAnnounced(file, data) != nil
+      if try isTold || !LogRecovery(file: file, identity: identity).isAlone() { return }
+    }
     try body(log, head)
   }
 
@@ -336,7 +358,9 @@ private struct LogReplay {
     defer { mdb_env_close(environment) }
     mdb_env_set_mapsize(environment, mapSize)
     mdb_env_set_maxdbs(environment, 1 << 12)
-    code = mdb_env_open(environment, file.path, UInt32(MDB_NOSUBDIR | MDB_NOTLS), 0o600)
+    code =
+      FileMaking.run { mdb_env_open(environment, file.path, UInt32(MDB_NOSUBDIR | MDB_NOTLS), 0o600) }
+      ?? FileMaking.code
     if code != 0 { throw failure(code, "mdb_env_open") }
     var descriptor: mdb_filehandle_t = -1
     mdb_env_get_fd(environment, &descriptor)

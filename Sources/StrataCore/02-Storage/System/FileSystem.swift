@@ -10,6 +10,8 @@ struct FileSystem: Sendable {
   var open: @Sendable (_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32
   /// Closes a descriptor: 0 or negative errno.
   var close: @Sendable (_ descriptor: Int32) -> Int32
+  /// Takes room on the medium for a file from its beginning. 0 also where the file system cannot.
+  var reserve: @Sendable (_ descriptor: Int32, _ size: Int) -> Int32
   /// Reads at an offset: count (0 at the end) or negative errno.
   var read: @Sendable (_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ offset: Int) -> Int
   /// Writes at an offset: count or negative errno.
@@ -105,8 +107,18 @@ struct FileSystem: Sendable {
 
   /// The real thing.
   static let system = FileSystem(
-    open: { path, flags, mode in retrying { Foundation.open(path, flags, mode) } },
+    open: { path, flags, mode in
+      if flags & O_CREAT == 0 { return retrying { Foundation.open(path, flags, mode) } }
+      return FileMaking.run { retrying { Foundation.open(path, flags, mode) } } ?? -FileMaking.code
+    },
     close: { Foundation.close($0) == 0 ? 0 : -errno },
+    reserve: { descriptor, size in
+      while true {
+        let code = strata_reserve(descriptor, size)
+        if code == EINTR { continue }
+        return [EOPNOTSUPP, ENOSYS, EINVAL].contains(code) ? 0 : -code
+      }
+    },
     read: { descriptor, buffer, offset in
       retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
     },

@@ -177,6 +177,7 @@ extension StorageError {
     case EAGAIN, EBUSY, EDEADLK: (.busy, "Somebody else is using the store.")
     case EIO: (.io, "The medium failed to read or write.")
     case EINTR: (.io, "A signal interrupted the call; it can be tried again.")
+    case ECANCELED: (.other, "The process is ending, and opens and makes no stores any more.")
     case EINVAL: (.invalid, "The system or LMDB refused an argument.")
     case ELOOP: (.aliased, "The name is a symbolic link.")
     case EISDIR, ENOTDIR: (.notADatabase, "A directory stands where a file should, or the other way round.")

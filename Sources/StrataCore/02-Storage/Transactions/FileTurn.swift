@@ -67,12 +67,18 @@ final class FileTurn: @unchecked Sendable {
   /// Whoever locks the lock file alone need not have: LMDB's own tools, or a process that exchanges the store.
   /// - Throws: ``StorageError`` when that is unknown.
   static func isInUse(_ file: StoreFile, _ data: Int32) throws -> Bool {
+    // Where nobody can announce anything, everybody counts.
+    try isAnnounced(file, data) ?? true
+  }
+
+  /// Whether such a process has announced itself; nil where none can. It may be about to open the store, and not have LMDB's lock yet.
+  /// - Throws: ``StorageError`` when that is unknown.
+  static func isAnnounced(_ file: StoreFile, _ data: Int32) throws -> Bool? {
     for places in [using...using, firstKnowing...lastKnowing] {
       switch file.system.isAnyByteLocked(data, places) {
       case .success(true): return true
       case .success(false): continue
-      // Nobody can announce anything here: everybody counts.
-      case .failure(let code) where code.number == EINVAL: return true
+      case .failure(let code) where code.number == EINVAL: return nil
       case .failure(let code): throw StorageError(code.number, "fcntl", path: file.path)
       }
     }

@@ -11,7 +11,7 @@ public final class EntityDescription: NSObject, @unchecked Sendable {
   public var name: String? { willSet { requireMutable("name") } }
   /// Whether the entity has no instances of its own, only those of its subentities.
   public var isAbstract = false { willSet { requireMutable("isAbstract") } }
-  /// Groups of attribute names; no two objects may agree in all values of a group. Subentities inherit them.
+  /// Groups of names of attributes and to-one relationships; no two objects may agree in all values of a group. Nil agrees with nothing. Subentities inherit them.
   @_disfavoredOverload public var uniquenessConstraints: [[String]] = [] {
     willSet { requireMutable("uniquenessConstraints") }
   }

@@ -222,7 +222,7 @@ struct ModelValidation {
 
   private mutating func checkKey(_ names: [String], _ entity: EntityDescription, _ place: String) {
     if names.isEmpty { sentences.append("\(place) names no attribute.") }
-    if Set(names).count < names.count { sentences.append("\(place) names an attribute twice.") }
+    if Set(names).count < names.count { sentences.append("\(place) names a property twice.") }
     let slots = Dictionary(
       entity.slotDescriptions.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
     for name in names {
@@ -233,7 +233,10 @@ struct ModelValidation {
         }
         if let reason = attribute.reasonAgainstKeys { sentences.append("\(place) names \(name), \(reason).") }
       case nil: sentences.append("\(place) names \(name), which the entity does not have.")
-      default: sentences.append("\(place) names \(name), which is not an attribute.")
+      case let relationship as RelationshipDescription where !relationship.isToMany:
+        if relationship.isTransient { sentences.append("\(place) names \(name), which is transient.") }
+      default:
+        sentences.append("\(place) names \(name), which is no attribute and no to-one relationship.")
       }
     }
   }

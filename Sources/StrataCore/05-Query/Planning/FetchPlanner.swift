@@ -10,10 +10,11 @@ enum FetchPlanner {
   ///   - isUsable: Whether an index of the schema is complete in the store.
   ///   - rowCount: How many rows a hierarchy has; 0 when it is unknown.
   ///   - addedIndexes: The indexes that cover an entity besides those of the schema, by the entity's number.
+  ///   - entityCodes: The store's codes of entities, by number; empty when they are unknown. Then no index is asked for what a relationship leads to.
   static func plan(
     _ request: ResolvedFetchRequest, mode: FetchMode = .rows, storeIdentifier: UUID,
     isUsable: (IndexSchema) -> Bool = { _ in true }, rowCount: (_ hierarchy: Int) -> Int = { _ in 0 },
-    addedIndexes: @escaping (_ entity: Int) -> [IndexSchema] = { _ in [] }
+    addedIndexes: @escaping (_ entity: Int) -> [IndexSchema] = { _ in [] }, entityCodes: [UInt16] = []
   ) -> FetchPlan {
     withoutActuallyEscaping(rowCount) { rowCount in
       withoutActuallyEscaping(isUsable) { isUsable in
@@ -21,7 +22,7 @@ enum FetchPlanner {
           request, mode: mode, depth: 0,
           StoreFacts(
             storeIdentifier: storeIdentifier, rowCount: rowCount, addedIndexes: addedIndexes,
-            isUsable: isUsable))
+            isUsable: isUsable, entityCodes: entityCodes))
       }
     }
   }
@@ -32,6 +33,7 @@ enum FetchPlanner {
     let rowCount: (_ hierarchy: Int) -> Int
     let addedIndexes: (_ entity: Int) -> [IndexSchema]
     let isUsable: (IndexSchema) -> Bool
+    let entityCodes: [UInt16]
   }
 
   /// Ways that lead through more relationships and alternatives than this are not looked for.
@@ -226,6 +228,18 @@ extension FetchPlanner.Context {
         if components.count == 1 && isSingle { fixedCount += 1 } else { isSingle = false }
         continue
       }
+      if let (conjunct, references) = references(
+        part.slot, limit: FetchPlanner.maximumRangeCount / keys.count)
+      {
+        let components = references.map { encoder.component($0).bytes }
+        keys = keys.flatMap { key in components.map { key + $0 } }
+        choice.consumed.insert(conjunct)
+        choice.reasons.append("\(conjuncts[conjunct])")
+        // Alone it is no better than the members of what the relationship leads to.
+        choice.score += 8
+        if components.count == 1 && isSingle { fixedCount += 1 } else { isSingle = false }
+        continue
+      }
       let narrowing = rangeTests(part.slot)
       if let (range, isExact) = encoder.range(narrowing.range) {
         ranges = keys.map { range.prefixed(by: $0) }
@@ -332,6 +346,24 @@ extension FetchPlanner.Context {
       case .oneOf where test.operands.count <= limit: return (place, test)
       default: continue
       }
+    }
+    return nil
+  }
+
+  /// What the to-one relationship of the slot may hold when it leads to objects we know. An identifier may name a superentity of its object's.
+  private func references(_ slot: Int, limit: Int) -> (conjunct: Int, values: [AttributeValue])? {
+    guard let relationship = request.entity.relationship(slot: slot), !facts.entityCodes.isEmpty else {
+      return nil
+    }
+    let codes = request.schema.entities[relationship.destination].subtree.map { facts.entityCodes[$0] }
+    for (place, conjunct) in conjuncts.enumerated() {
+      guard case .reference(let test) = conjunct, test.slot == slot else { continue }
+      let keys = IdentifierKeys.of(
+        test.identifiers, rootName: test.rootName, storeIdentifier: storeIdentifier)
+      guard !keys.isEmpty, keys.count * codes.count <= limit else { continue }
+      return (
+        place, keys.flatMap { key in codes.map { .reference(Reference.bits(key, entityCode: $0)) } }
+      )
     }
     return nil
   }

@@ -23,13 +23,24 @@ extension StoreReading {
 
   func rowsOneByOne(_ lookup: UniqueLookup) throws -> [FetchedRow?] {
     let owner = lookup.schema.entities[lookup.index.owner]
+    // What a reference leads to is compared here: a request asks for objects, which it does not know.
+    let references = lookup.index.parts.indices.filter {
+      owner.relationship(slot: lookup.index.parts[$0].slot) != nil
+    }
     return try lookup.keys.map { key in
       var request = FetchRequest<ManagedObjectID>(entityName: owner.name)
       request.predicate = .and(
-        zip(lookup.index.parts, key).map { .comparison(key: owner.attributes[$0.slot].name, .equal, $1) })
-      request.fetchLimit = 1
+        zip(lookup.index.parts, key).enumerated().filter { !references.contains($0.offset) }.map {
+          .comparison(key: owner.attributes[$0.element.0.slot].name, .equal, $0.element.1)
+        })
+      if references.isEmpty { request.fetchLimit = 1 }
       let found = try fetch(try ResolvedFetchRequest(request, schema: lookup.schema), mode: .rows).rows
-      return try valued(found, hierarchy: owner.hierarchyNumber).first
+      return try valued(found, hierarchy: owner.hierarchyNumber).first { row in
+        let layout = lookup.schema.entities[row.entity].layout
+        return references.allSatisfy { place in
+          row.snapshot?.value(lookup.index.parts[place].slot, layout)?.isSame(key[place]) == true
+        }
+      }
     }
   }
 }

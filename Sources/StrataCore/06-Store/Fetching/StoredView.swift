@@ -190,6 +190,6 @@ extension StoredView {
     return FetchPlanner.plan(
       request, mode: mode, storeIdentifier: reader.parts.identifier,
       isUsable: { indexes.isUsable($0.number) }, rowCount: { self.rowCount($0) },
-      addedIndexes: { indexes.addedByEntity[$0] })
+      addedIndexes: { indexes.addedByEntity[$0] }, entityCodes: reader.catalogue.entityCodes)
   }
 }

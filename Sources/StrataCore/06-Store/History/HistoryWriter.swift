@@ -86,18 +86,24 @@ final class HistoryWriter {
   @exclusivity(unchecked) private var list = List(
     kind: .inserted, entity: 0, slots: SlotBitmap(), keys: KeyRuns(0))
   @exclusivity(unchecked) private var hasList = false
-  @exclusivity(unchecked) private var part: UInt32 = 0
+  /// The next part.
+  @exclusivity(unchecked) private(set) var part: UInt32
   @exclusivity(unchecked) private var isEmpty = true
   /// What was said of rows that only lost or gained members, so that it is said once; the first some thousand of a transaction.
   @exclusivity(unchecked) private var related: [RowAddress: SlotBitmap] = [:]
   private static let mostRelated = 65_536
 
-  init(_ number: UInt64, _ header: HistoryHeader, _ keyspace: Keyspace, _ catalogue: StoreCatalogue) {
+  /// - Parameter part: Where to go on, if some parts of the transaction are there already.
+  init(
+    _ number: UInt64, _ header: HistoryHeader, _ keyspace: Keyspace, _ catalogue: StoreCatalogue,
+    from part: UInt32 = 0
+  ) {
     self.number = number
     self.header = header
     self.keyspace = keyspace
     self.catalogue = catalogue
-    writer.append(header)
+    self.part = part
+    if part == 0 { writer.append(header) }
   }
 
   /// A row has been inserted, updated or deleted; `slots` have other values.

@@ -145,7 +145,7 @@ extension LMDBStore {
   }
 
   /// Removes what this process is writing and has not finished: copies, salvages, migrations. For programs that end at once, from a handler of a
-  /// signal's dispatch source. Without it the next copy, salvage or migration in the same folder removes what is left.
+  /// signal's dispatch source: from now on no store is opened or made in this process, and whoever tries gets a ``StorageError`` of the number `ECANCELED`. Without it the next copy, salvage or migration in the same folder removes what is left.
   public static func removeUnfinishedFiles() { StoreDraft.removeAll() }
 
   /// Gives a store's file, which is flushed and closed, a name in the same folder that nobody has.

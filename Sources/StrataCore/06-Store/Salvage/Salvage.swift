@@ -6,7 +6,7 @@ extension LMDBStore {
   /// The damaged file is only read, page by page, and never mapped. Rows are taken over when their checksum,
   /// key, entity and layout agree. First everything that the newest readable tree leads to; then, for the stretches
   /// of keys that no tree leads to any more, the newest version of each row found on any page. Indexes are built
-  /// again. Object IDs stay valid when the store's identity is readable. Nothing else may write the source meanwhile.
+  /// again. Object IDs stay valid when the store's identity is readable. Nothing else may write the source meanwhile: one that a process has open is refused.
   ///
   /// The new store has a name of its own, `.strata-salvage-…` beside `destination`, until it is complete, checked and flushed. Then it gets its name in
   /// one step. What a process that was killed has left under such a name is removed by the next salvage, backup or migration in the folder.
@@ -19,8 +19,8 @@ extension LMDBStore {
   ///     deleted, and an author of large values could choose bytes that make rows appear.
   ///   - progress: Called now and then on the calling thread. What it throws ends the salvage.
   /// - Returns: What came back and what did not; the new store passes its check when the report says so.
-  /// - Throws: ``StorageError``: `.exists` when there is a file at `destination`; `.busy` when a process still has a store open whose file had
-  ///   that name and was deleted; `.notADatabase` when there is nothing to salvage or no model; what writing a store throws; what `progress`
+  /// - Throws: ``StorageError``: `.exists` when there is a file at `destination`; `.busy` when a process has the source open, or has a store open whose file had
+  ///   the name of the destination and was deleted; `.notADatabase` when there is nothing to salvage or no model; what writing a store throws; what `progress`
   ///   throws. Then there is no new store, and nothing else is left.
   public static func salvage(
     from source: URL, to destination: URL, model: ManagedObjectModel? = nil, includesLoosePages: Bool = true,
@@ -29,8 +29,10 @@ extension LMDBStore {
     try LMDBVersion.require(path: destination.path)
     let target = try StoreFile(destination.path, .system)
     if try target.status() != nil { throw StorageError(EEXIST, "salvage", path: target.path) }
+    let file = try StoreFile(source.path, .system)
+    try SoleUse.requireUnused(file)
     StoreDraft.removeLeftovers(beside: target)
-    let recovered = try RecoveredCopy(of: StoreFile(source.path, .system), beside: target)
+    let recovered = try RecoveredCopy(of: file, beside: target)
     defer { recovered.remove() }
     let damaged = try DamagedFile(recovered.file)
     var salvage = Salvage(source: damaged, includesLoosePages: includesLoosePages, progress: progress)
@@ -89,6 +91,11 @@ struct Salvage {
       }
     }
     codes.settle()
+    if let format = codes.format, format > MetaKeyspace.filledFormat {
+      report.remarks.append(
+        "The store says that it is of format \(format), and this version knows up to \(MetaKeyspace.filledFormat): what newer formats keep elsewhere is missing."
+      )
+    }
     if let stored = codes.model() { return try stored.schema() }
     guard let model else {
       throw StorageError(

@@ -81,6 +81,12 @@ struct SalvageCodes {
     }
   }
 
+  /// The number of the store's format.
+  var format: UInt32? {
+    guard let bytes = entries["format"], bytes.count == 4 else { return nil }
+    return bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
   /// The store's identity.
   var identifier: UUID? {
     guard let bytes = entries["identity"], bytes.count == 16 else { return nil }

@@ -26,6 +26,8 @@ package final class StoreIntake {
   package private(set) var (rowCount, memberCount) = (0, 0)
   /// Whether members that are not there, or whose owners are not, are left out; without, they are refused.
   package var leavesOutMembers = false
+  /// Hands over what the store has recorded before; called by `finish` when rows and members are in. For a new store whose facts record a history.
+  package var history: ((HistoryIntake) throws -> Void)?
   private var lostLinkCount = 0
   private let facts: StoreFacts?
   private let file: StoreFile
@@ -127,6 +129,8 @@ package final class StoreIntake {
     options.durability = durability
     options.keepsLog = false
     options.recordsHistory = recordsHistory
+    // What is loaded makes nothing too old.
+    options.historyRetention = .forever
     return try LMDBStore(
       url: draft.url, schema: schema, configurationName: configurationName, options: options)
   }
@@ -287,7 +291,16 @@ package final class StoreIntake {
     store.close()
     store = try Self.open(
       draft, schema, configurationName, .relaxed, recordsHistory: facts?.recordsHistory ?? false)
-    try settle()
+    let past = try history.map { hand in
+      let intake = try HistoryIntake(store)
+      try hand(intake)
+      try intake.finish()
+      for (hierarchy, key) in intake.largestKeys.enumerated() {
+        largestKeys[hierarchy] = max(largestKeys[hierarchy], key)
+      }
+      return intake.bounds
+    }
+    try settle(past ?? nil)
     let check = try store.check()
     if !check.isSound { throw Self.refusal(check) }
     store.close()
@@ -315,15 +328,15 @@ package final class StoreIntake {
     }
   }
 
-  /// Sets the counters behind all keys, and what else the facts say.
-  private func settle() throws {
+  /// Sets the counters behind all keys, and what else the facts say. `past`: which transactions of the history were taken over.
+  private func settle(_ past: (purged: UInt64, newest: UInt64)?) throws {
     let (parts, largest, facts) = (store.parts, largestKeys, facts)
     let given = schema.hierarchies.map { facts?.counters[$0.rootName] ?? 1 }
     var lineage = StoreLineage()
     if let facts, !facts.lineage.isEmpty {
       lineage = try StoreLineage(encoded: try JSONEncoder.sorted.encode(facts.lineage))
     }
-    let past = lineage
+    let ancestors = lineage
     try parts.environment.write { transaction in
       for (hierarchy, largest) in largest.enumerated() where parts.rows[hierarchy] != nil {
         let current = try parts.counter(hierarchy, transaction.read)
@@ -333,15 +346,17 @@ package final class StoreIntake {
       }
       guard let facts else { return }
       if let metadata = facts.metadata { try parts.meta.put("metadata", metadata, transaction) }
-      try parts.meta.put(past, transaction)
+      try parts.meta.put(ancestors, transaction)
       let own = CommitStamp(try parts.meta.bytes("stamp", transaction.read))?.commitNumber ?? 0
-      let stamp = CommitStamp(identifier: facts.identifier, commitNumber: own + 1)
+      let stamp = CommitStamp(
+        identifier: facts.identifier, commitNumber: max(own + 1, past?.newest ?? 0))
       try parts.meta.put("identity", withUnsafeBytes(of: facts.identifier.uuid) { Array($0) }, transaction)
       try parts.meta.put("stamp", stamp.bytes + [UInt8](repeating: 0, count: 8), transaction)
       // What it says is told by numbers of commits of another store.
       if let journal = parts.journal { try transaction.clear(journal.keyspace) }
       if facts.recordsHistory {
-        try HistoryMark.begin(in: parts.meta, behind: stamp.commitNumber, transaction)
+        try HistoryMark.begin(
+          in: parts.meta, behind: past?.purged ?? stamp.commitNumber, transaction)
       }
     }
   }

@@ -209,6 +209,8 @@ struct DuplicateState {
   var absorbed: [(home: BoundEntity, primaryKey: UInt64)] = []
   /// What has taken the place of duplicates that children may know.
   var successors: [StratumLayer.Place: ManagedObjectID] = [:]
+  /// Told of a new object that is about to leave, and of the one that has taken its place: for modules whose instances show the record.
+  var whenMerged: ((_ duplicate: ManagedObject, _ kept: ManagedObject) -> Void)?
   /// What duplicates have become, for the errors of those who still use them; some of the last.
   private var fates: [ManagedObjectID: ManagedObjectID] = [:]
 

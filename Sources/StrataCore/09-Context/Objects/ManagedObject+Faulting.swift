@@ -87,10 +87,15 @@ extension ManagedObject {
       context.statistics.faultsFired += 1
       context.tellFault("\(home.token.entityName)/p\(primaryKey)")
       let row =
-        place.store.isFar
-        ? try context.readTogether(self, place.store)
-        : try context.reading(place.store).row(
-          hierarchy: place.bound.entity.hierarchyNumber, primaryKey: primaryKey)
+        if place.store.isFar {
+          try context.readTogether(self, place.store)
+        } else if context.generation.isSet || place.store.contextual != nil {
+          try context.reading(place.store).row(
+            hierarchy: place.bound.hierarchyNumber, primaryKey: primaryKey)
+        } else {
+          // As `existingObject(with:)` reads: nothing has to be made for it.
+          try place.store.store.row(hierarchy: place.bound.hierarchyNumber, primaryKey: primaryKey)
+        }
       guard let row else { return .gone }
       guard row.entity == home.entity.number else {
         // Made for an ID with another entity's name: the row is not this object's, there is none that is.

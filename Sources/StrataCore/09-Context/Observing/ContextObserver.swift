@@ -61,6 +61,8 @@ struct ContextObservation {
   var includesObjects = false { didSet { settleObjects() } }
   /// See `accessorsNoteReads`.
   var isNotedByAccessors = false { didSet { settleObjects() } }
+  /// Some object is observed, or has been.
+  private var hasObservedObjects = false
   /// Some object has, or has had, a watcher.
   var hasWatchedObjects = false { didSet { settleObjects() } }
   /// What is read is being recorded.
@@ -97,7 +99,14 @@ struct ContextObservation {
   private mutating func settleObjects() {
     notesReads = includesObjects || recording != nil
     notesFastReads = includesObjects && !isNotedByAccessors || recording != nil
-    tellsObjects = includesObjects || hasWatchedObjects
+    tellsObjects = includesObjects && hasObservedObjects || hasWatchedObjects
+  }
+
+  /// An object is observed from now on.
+  mutating func noteObservedObject() {
+    if hasObservedObjects { return }
+    hasObservedObjects = true
+    settleObjects()
   }
 
   private mutating func settle() {

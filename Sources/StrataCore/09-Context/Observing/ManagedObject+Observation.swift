@@ -98,6 +98,7 @@ extension ManagedObject {
     guard scope.hasHashedSlot else { return }
     let observation = ensureObservation()
     state.beginObserved()
+    context.observation.noteObservedObject()
     edits = draft?.pointers
     // What is read is the value, not that the object was a fault.
     if slot >= 0, home.entity.relationship(slot: slot)?.isToMany != true { fire() }

@@ -103,6 +103,7 @@ extension ManagedObject {
   /// The object has come into a context, or has left it.
   final func observedContextDidChange() {
     tellObserved()
+    context?.observation.noteObservedObject()
     if observation?.watched.isEmpty == false { context?.observation.hasWatchedObjects = true }
   }
 

@@ -157,8 +157,9 @@ extension ManagedObjectContext {
       try parts.add(changes.inserted, .insert)
       try parts.add(changes.updated, .update)
       try parts.add(changes.deleted, .delete)
-      if parent == nil { try parts.addChecks(changes.locked) }
-      for row in receivedRows(in: layer) { try parts.add(row) }
+      let received = receivedRows(in: layer)
+      if parent == nil { try parts.addChecks(lockedBeside(received)) }
+      for row in received { try parts.add(row) }
     } catch {
       saving.thaw()
       strata.thaw()
@@ -234,7 +235,7 @@ extension ManagedObjectContext {
     }
 
     func addChecks(_ locked: [ManagedObject]) throws {
-      for object in locked where !object.hasChanges && object.state.contains(.locked) {
+      for object in locked {
         guard let base = object.snapshot else { continue }
         try part(object.home.storeIndex).checks.append(
           RowCheck(

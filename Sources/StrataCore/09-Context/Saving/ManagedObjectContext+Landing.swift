@@ -267,9 +267,12 @@ extension ManagedObjectContext {
       for part in flight.parts where !part.isWritten && !flight.isForgotten {
         for row in part.received { receiveAgain(row) }
       }
-      // What was published of edits that a store has taken is no edit any more; a later save would hand it on as a child's.
-      for part in flight.parts where part.isWritten {
-        unpublished.objects += part.entries.lazy.map(\.object).filter { $0.context === self }
+      // What was published of edits that a store has taken is no edit any more; a later save would hand it on as a child's. What was published of those that
+      // a merge has put onto a newer row meanwhile is based on the former one.
+      for part in flight.parts {
+        unpublished.objects += part.entries.lazy.filter { [self] entry in
+          entry.object.context === self && (part.isWritten || entry.object.snapshot?.base != entry.base?.base)
+        }.map(\.object)
       }
       captureAnew()
       publishEdits()
@@ -329,15 +332,13 @@ extension ManagedObject {
     return snapshot.base == base?.base || snapshot.version <= written.version
   }
 
-  /// Attributes that are as a save without stopping has written them were not edited since. A row that is newer than the one that was written lies beneath.
-  /// To-one relationships stay edits: what their owners show follows from these.
+  /// Values and references that are as a save without stopping has written them were not edited since. A row that is newer than the one that was written lies beneath.
   final func dropSavedEdits(of entry: SaveFlight.Entry) {
     guard let saved = entry.draft else { return }
     let draft = editableDraft()
     saved.changed.forEach { slot in
-      guard draft.isChanged(slot), home.entity.relationship(slot: slot) == nil,
-        Self.isSame(draft[slot], saved[slot])
-      else { return }
+      guard draft.isChanged(slot), Self.isSame(draft[slot], saved[slot]) else { return }
+      if let relationship = home.entity.relationship(slot: slot) { withdrawReference(relationship) }
       draft.clear(slot)
     }
   }

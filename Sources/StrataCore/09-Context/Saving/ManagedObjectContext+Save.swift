@@ -38,7 +38,7 @@ extension ManagedObjectContext {
     drainReceived()
     joinFlight()
     finishMergeBacklog()
-    saving.encodingAhead = startEncodingAhead()
+    if let ahead = startEncodingAhead() { saving.encodingAhead = ahead }
     // An observer of the changes may save them: then there is nothing left to do.
     tellChanges()
     saving.encodingAhead?.wait()

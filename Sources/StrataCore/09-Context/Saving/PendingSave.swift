@@ -295,6 +295,16 @@ extension StratumRow {
 }
 
 extension ManagedObjectContext {
+  /// The objects of `detectConflicts(for:)` whose rows nothing else that is saved checks. `received` is what children have saved, which checks the rows whose values have changed, and not
+  /// those with other members alone.
+  func lockedBeside(_ received: [StratumRow]) -> [ManagedObject] {
+    if changes.locked.isEmpty { return [] }
+    let linked = Set(received.lazy.filter(\.isOnlyLinked).map(\.place))
+    return changes.locked.filter { object in
+      object.state.contains(.locked) && (!object.hasChanges || linked.contains(object.place))
+    }
+  }
+
   /// The context's changes by store, in the order the stores were attached.
   func makePendingSaves(except done: Set<Int>) throws -> [PendingSave] {
     var saves: [PendingSave] = []
@@ -320,7 +330,7 @@ extension ManagedObjectContext {
       if let position = try position(row.bound.storeIndex) { try saves[position].add(received: row) }
     }
     if parent != nil { return saves }
-    for object in changes.locked where !object.hasChanges && object.state.contains(.locked) {
+    for object in lockedBeside(saving.frozenRows) {
       if let position = try position(object.home.storeIndex) { saves[position].add(locked: object) }
     }
     for index in coordinator.storesWithPendingMetadata {

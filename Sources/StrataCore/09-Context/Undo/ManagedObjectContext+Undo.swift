@@ -96,8 +96,9 @@ extension ManagedObjectContext {
   /// What has changed since the last did-change notification can be undone from now on.
   func registerUndo() {
     guard let undoRecorder else { return }
-    // Observers of the manager's groups may edit the objects.
+    // Observers of the manager's groups may edit the objects, which counts as no further edit before the event has ended: rows of before are not used.
     saving.encodingAhead?.wait()
+    saving.encodingAhead = nil
     let action = undoRecorder.takeEvent()
     action.seal(in: self)
     let isIdle =

@@ -9,9 +9,9 @@ import Foundation
 ///
 /// Used on the queue of the context whose objects it names.
 public final class ConstraintConflict: NSObject {
-  /// The names of the attributes that must not have the same values in two records.
+  /// The names of the attributes and to-one relationships that must not have the same values in two records.
   public let constraint: [String]
-  /// The values that are shared, by attribute.
+  /// The values that are shared, by attribute; of to-one relationships the IDs of the objects that they lead to.
   public let constraintValues: [String: Any]
   /// The stored record that has the values; nil when only objects of this save have them.
   public let databaseObject: ManagedObject?
@@ -30,7 +30,7 @@ public final class ConstraintConflict: NSObject {
 
   /// Makes a conflict, as a save does when a store refuses duplicates. The values are those that the first of `conflicting` has.
   ///
-  /// Traps when `conflicting` is empty, or `constraint` names something that is no attribute of it.
+  /// Traps when `conflicting` is empty, or `constraint` names something that is no attribute and no to-one relationship of it.
   public init(
     constraint: [String], database databaseObject: ManagedObject?, databaseSnapshot: [String: Any]?,
     conflicting conflictingObjects: [ManagedObject], conflictingSnapshots: [[String: Any]?]
@@ -45,7 +45,7 @@ public final class ConstraintConflict: NSObject {
     self.conflictingSnapshots = conflictingSnapshots
     values = first.values(of: constraint)
     batchWords = nil
-    constraintValues = Dictionary(zip(constraint, values.map { $0.anyValue ?? NSNull() })) { $1 }
+    constraintValues = Dictionary(zip(constraint, values.map(first.shown))) { $1 }
     super.init()
   }
 
@@ -69,7 +69,9 @@ public final class ConstraintConflict: NSObject {
   ) {
     constraint = duplicate.constraint
     values = duplicate.values
-    constraintValues = Dictionary(zip(constraint, values.map { $0.anyValue ?? NSNull() })) { $1 }
+    constraintValues = Dictionary(
+      zip(constraint, values.map { stored?.shown($0) ?? $0.anyValue ?? NSNull() })
+    ) { $1 }
     databaseObject = stored
     databaseSnapshot = stored.flatMap { stored in row.map { stored.dictionary(of: $0) } }
     conflictingObjects = []
@@ -81,7 +83,12 @@ public final class ConstraintConflict: NSObject {
   /// The values, and the records that have them.
   public override var description: String {
     if let batchWords { return batchWords }
-    let values = zip(constraint, values).map { "\($0) \($1)" }.joined(separator: ", ")
+    let values = zip(constraint, values).map { name, value in
+      if case .reference = value, let target = constraintValues[name] as? ManagedObjectID {
+        return "\(name) \(target.entityName)/p\(target.recordKey)"
+      }
+      return "\(name) \(value)"
+    }.joined(separator: ", ")
     let objects = conflictingObjects.prefix(5).map { "\($0.home.token.entityName)/p\($0.primaryKey)" }
     let more = conflictingObjects.count > 5 ? ", … and \(conflictingObjects.count - 5) more" : ""
     let stored = databaseObject.map { " and the stored \($0.home.token.entityName)/p\($0.primaryKey)" } ?? ""
@@ -98,11 +105,22 @@ extension ManagedObject {
   /// The values of attributes named, edits included. Fires a fault.
   fileprivate final func values(of names: [String]) -> [AttributeValue] {
     names.map { name in
-      guard let slot = home.entity.slot(named: name), home.entity.relationship(slot: slot) == nil else {
-        trap("\(home.token.entityName) has no attribute “\(name)” that a constraint could name.")
+      guard let slot = home.entity.slot(named: name), home.entity.relationship(slot: slot)?.isToMany != true
+      else {
+        trap(
+          "\(home.token.entityName) has no attribute or to-one relationship “\(name)” that a constraint could name."
+        )
       }
       return currentValue(slot)
     }
+  }
+
+  /// A value of a constraint as it is told: of a reference the ID.
+  fileprivate final func shown(_ value: AttributeValue) -> Any {
+    if case .reference(let bits) = value {
+      return context?.identifier(bits, inStore: home.storeIndex) ?? NSNull()
+    }
+    return value.anyValue ?? NSNull()
   }
 }
 

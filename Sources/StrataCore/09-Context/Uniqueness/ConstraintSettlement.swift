@@ -149,7 +149,14 @@ struct ConstraintSettlement {
       object.discardEdits(takingRow: object.snapshot)
       context.changes.note(object, .refresh)
     } else if let saved = object.snapshot {
-      for slot in slots { object.edit(slot, object.storedValue(slot, in: saved)) }
+      for slot in slots {
+        if let relationship = object.home.entity.relationship(slot: slot) {
+          let former = saved.reference(relationship, object.home)
+          object.setRelatedObject(relationship, context.object(former, inStore: object.home.storeIndex))
+        } else {
+          object.edit(slot, object.storedValue(slot, in: saved))
+        }
+      }
     }
     yielded.append(object)
     object.awake(fromSnapshotEvents: .mergePolicy)

@@ -34,10 +34,14 @@ struct KeyedRecords {
   }
 
   /// The objects that have the keys, by their places; nil for a key that no object has.
-  static func find(_ keys: [[AttributeValue]], _ index: IndexSchema, in context: ManagedObjectContext) throws
-    -> [ManagedObject?]
-  {
+  ///
+  /// - Parameter store: Where only records of one store count, as for keys that refer to records.
+  static func find(
+    _ keys: [[AttributeValue]], _ index: IndexSchema, in context: ManagedObjectContext,
+    store: StoreBinding? = nil
+  ) throws -> [ManagedObject?] {
     var records = KeyedRecords(context, index, keys)
+    records.store = store
     // The layers are taken before the stores are read: changes only ever move down, so nothing is missed.
     var layers: [StratumLayer]
     context.flushAncestors()
@@ -96,7 +100,7 @@ struct KeyedRecords {
   private mutating func look(at object: ManagedObject, matches: Bool) {
     guard members.contains(object.home.entityNumber) else { return }
     hidden[object.home.storeIndex, default: []].insert(object.primaryKey)
-    guard matches else { return }
+    guard matches, store.map({ $0.index == object.home.storeIndex }) ?? true else { return }
     take(object, index.parts.map { object.currentValue($0.slot) })
   }
 

@@ -6,8 +6,15 @@ import Foundation
 /// the vendors it has inserted, say. Those belong to the record that was kept. Remembered as long as the
 /// context lives, or until `reset()`: a few words for each duplicate, and only in contexts that have children.
 extension ManagedObjectContext {
+  /// Has `body` called, on the context's queue, whenever a merge policy merges a new object into another record: with the new one, which is about to leave the context, and with the other.
+  package final func whenMerged(_ body: @escaping (_ duplicate: ManagedObject, _ kept: ManagedObject) -> Void)
+  {
+    duplicates.whenMerged = body
+  }
+
   /// `duplicate`, which is new, is about to leave, and `object` has taken its place.
   func noteSuccessor(_ object: ManagedObject, of duplicate: ManagedObject) {
+    duplicates.whenMerged?(duplicate, object)
     duplicates.noteFate(of: duplicate.objectID, object.objectID)
     guard strata.publishes else { return }
     duplicates.successors[place(duplicate.home, duplicate.primaryKey)] = object.objectID.with(

@@ -21,11 +21,12 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - type: The class of the entity.
-  ///   - keys: The names of the attributes of the constraint, in any order.
+  ///   - keys: The names of the attributes and to-one relationships of the constraint, in any order. New objects of a key with a relationship are made in the store
+  ///     of what it leads to.
   ///   - records: Values by the names of properties, one dictionary for each record.
   ///   - relationships: What happens to members that a record does not name; `.replace` for relationships that are not listed.
   /// - Returns: the objects, and the numbers of new, changed and unchanged ones.
-  /// - Throws: with nothing changed, `CoreDataError` 134060 for keys that are no constraint, an abstract entity, an unknown property; 1570 for
+  /// - Throws: with nothing changed, `CoreDataError` 134060 for keys that are no constraint, or lead to several stores, an abstract entity, an unknown property; 1570 for
   ///   a key that is nil or missing; 134070 while no store is loaded; 1550 for a value that does not fit; 133021 for a key that an object of another entity has.
   ///   `StorageError` when the store cannot be read; what a hook of a new object cannot read is told to ``readFailureHandler``, and the upsert
   ///   is done. Each names the place of the record. Traps when `type` is the class of no entity, or of several, as `T(context:)` does.

@@ -28,6 +28,8 @@ struct UpsertPlan {
   private var places: [[AttributeValue]: Int] = [:]
   /// By place in `keys`, then by slot.
   private var changes: [[Int: Change]] = []
+  /// The store that references in keys lead to.
+  private var keyStore: Int?
   /// The place in `keys` of each record.
   private var records: [Int] = []
 
@@ -74,7 +76,11 @@ struct UpsertPlan {
       found[slot] = try change(of: slot, to: value)
     }
     let key = try index.parts.map { part in
-      if case .value(let value)? = found[part.slot], !value.isNull { return value }
+      switch found[part.slot] {
+      case .value(let value)? where !value.isNull: return value
+      case .members(let targets)? where targets.count == 1: return try reference(to: targets[0])
+      default: break
+      }
       let name = entity.attributes[part.slot].name
       throw CoreDataError(
         .validationMissingMandatoryProperty,
@@ -98,6 +104,28 @@ struct UpsertPlan {
         changes[place][slot] = change
       }
     }
+  }
+
+  /// What a to-one relationship to `target` has as its value, for a key.
+  private mutating func reference(to target: Target) throws -> AttributeValue {
+    let (bound, primaryKey): (BoundEntity, UInt64)
+    switch target {
+    case .object(let object): (bound, primaryKey) = (object.home, object.primaryKey)
+    case .identifier(let id):
+      guard let place = context.locate(id) else {
+        throw CoreDataError(.coreData, "\(here): \(id) is of no store of this stack.")
+      }
+      (bound, primaryKey) = (place.bound, id.primaryKey)
+    }
+    // The same reference leads to another record in another store.
+    if let keyStore, keyStore != bound.storeIndex {
+      throw CoreDataError(
+        .coreData,
+        "\(here): its key leads to another store than those of the records before. Put records of one store in at a time."
+      )
+    }
+    keyStore = bound.storeIndex
+    return .reference(Reference.bits(primaryKey, entityCode: bound.stamp.entityCode))
   }
 
   /// The record that is being looked at, for messages.
@@ -182,6 +210,12 @@ struct UpsertPlan {
           if apply(changes[place], to: object, ahead.members[place]) { updated += 1 }
         } else {
           let object = context.insertNew(entity)
+          if let keyStore, object.home.storeIndex != keyStore,
+            let binding = context.coordinator.binding(keyStore)
+          {
+            // It belongs beside what its key leads to. Where that store takes none, the save says so.
+            try? context.assign(object, to: binding.store)
+          }
           _ = apply(changes[place], to: object, nil)
           objects[place] = object
           inserted += 1
@@ -197,7 +231,8 @@ struct UpsertPlan {
 
   /// The objects that have the keys, by place in `keys`.
   private func find() throws -> [ManagedObject?] {
-    let objects = try KeyedRecords.find(keys, index, in: context)
+    let objects = try KeyedRecords.find(
+      keys, index, in: context, store: keyStore.flatMap { context.coordinator.binding($0) })
     for object in objects.lazy.compactMap({ $0 }) where !entity.subtree.contains(object.home.entityNumber) {
       throw CoreDataError(
         .managedObjectConstraintMerge,

@@ -52,6 +52,33 @@ import Testing
     }
   }
 
+  /// LMDB maps the lock file: without room the system would end the process.
+  @Test func aLockFileWithoutRoomIsToldInTime() throws {
+    let directory = try ScratchDirectory()
+    try Environment.open(path: directory("A"), options: EnvironmentOptions()).close()
+    try? FileManager.default.removeItem(atPath: directory("A-lock"))
+    var options = EnvironmentOptions()
+    options.fileSystem.reserve = { _, _ in -ENOSPC }
+    let error = try storageError { _ = try Environment.open(path: directory("A"), options: options) }
+    #expect(error.kind == .diskFull && error.description.contains("lock file"))
+    // One that was left without room, empty or as long as LMDB makes it.
+    var again = EnvironmentOptions()
+    again.fileSystem.freeSpace = { _ in 4_096 }
+    let first = try storageError { _ = try Environment.open(path: directory("A"), options: again) }
+    #expect(first.kind == .diskFull)
+    #expect(truncate(directory("A-lock"), 65_664) == 0)
+    options = EnvironmentOptions()
+    options.fileSystem.freeSpace = { _ in 4_096 }
+    let second = try storageError { _ = try Environment.open(path: directory("A"), options: options) }
+    #expect(second.kind == .diskFull)
+    // Where the file system takes no room, and where there is some.
+    try? FileManager.default.removeItem(atPath: directory("A-lock"))
+    options.fileSystem.reserve = { _, _ in 0 }
+    options.fileSystem.freeSpace = { _ in nil }
+    try Environment.open(path: directory("A"), options: options).close()
+    try Environment.open(path: directory("A"), options: EnvironmentOptions()).close()
+  }
+
   /// The user knows nothing of the name a store has while it is made.
   @Test(arguments: [EACCES, EPERM, EROFS, ENOSPC]) func aStoreThatCannotBeMadeIsNamed(code: Int32) throws {
     let directory = try ScratchDirectory()

@@ -154,6 +154,41 @@ struct NewerBaseTests {
   }
 
   @Test(
+    "rule 189: what was to be checked is, when a child has given the record members since",
+    arguments: [false, true])
+  func checkedBesideMembers(isAsynchronous: Bool) async throws {
+    let context = store.context(.privateQueue)
+    // Unsafe: used on the context's queue alone. Held, so that it shows the row that it has read.
+    nonisolated(unsafe) var known: Department?
+    try context.performAndWait {
+      let department = try context.find(Department.self, "sales")
+      context.detectConflicts(for: department)
+      let child = ManagedObjectContext(.confinement, parent: context)
+      try child.find(Department.self, "sales").employees.insert(try child.find(Employee.self, "Ann"))
+      try child.save()
+      #expect(department.employees.names == ["Ann"])
+      known = department
+    }
+    try renameElsewhere()
+    let error = await #expect(throws: CoreDataError.self) {
+      if isAsynchronous {
+        try await context.saveAsynchronously()
+      } else {
+        try await context.perform { try context.save() }
+      }
+    }
+    #expect(error?.code == .managedObjectMerge)
+    try await context.perform {
+      let department = try #require(known)
+      context.refresh(department, mergeChanges: true)
+      try context.save()
+      #expect(department.name == "trade" && department.employees.names == ["Ann"])
+    }
+    known = nil
+    #expect(try savedNames() == ["trade"])
+  }
+
+  @Test(
     "values that were set beneath the accessors are nothing that a child's could conflict with, and stay",
     arguments: [false, true])
   func silentValues(undoes: Bool) throws {

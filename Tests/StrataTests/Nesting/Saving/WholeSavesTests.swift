@@ -304,7 +304,7 @@ struct WholeSavesTests {
 }
 
 /// Keeps the notifications of one name that a context posts.
-private final class NotificationBox {
+final class NotificationBox {
   private let log = Log<Notification>()
   private var token: (any NSObjectProtocol)?
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The newest stored rows that a context which has children has written itself, or has merged.
+/// The newest stored rows that a context which has children has written itself, has merged, or had edited.
 ///
 /// A child may have read an older row than the one that is stored when it saves. What its parents have written since, or know of, is no
 /// conflict: the child's edit goes on top of it. What another context has written is one, and goes to the merge policy of the save that
@@ -11,7 +11,7 @@ import Synchronization
 ///     current   ── what has been written, or merged
 ///     previous  ── the generation before
 ///
-/// Noted are updates, and what batches delete; of the last ones as many as two generations hold. When older ones have been forgotten, a
+/// Noted are updates, what batches delete, and what changes that are taken back were based on; of the last ones as many as two generations hold. When older ones have been forgotten, a
 /// row that is not known counts as known. Beyond a number of bytes only versions are kept, and no row that a child's edit could be based on.
 ///
 /// Used from any thread.
@@ -98,6 +98,22 @@ final class KnownRows: Sendable {
   func note(_ row: RowSnapshot, of bound: BoundEntity, _ primaryKey: UInt64) {
     let entry = Self.entry(row)
     change { $0.note(entry, bound.place(primaryKey)) }
+  }
+
+  /// Notes what changes that are taken back were based on. A child may have edited a record above one of them: its edit is one of that stored row, and what another
+  /// context writes meanwhile is a conflict.
+  func note(basesOf changes: [StratumRow]) {
+    let entries = changes.suffix(2 * Self.generationSize).compactMap { change in
+      change.isBaseStored ? change.base.map { (change.place, Self.entry($0)) } : nil
+    }
+    if entries.isEmpty { return }
+    change { state in
+      // What a batch has deleted since stays deleted: an edit of it meets that (rule 199).
+      for (place, entry) in entries where state.entry(place)?.version != Self.deleted {
+        state.note(entry, place)
+      }
+    }
+    noteOmission(changes.count)
   }
 
   /// Notes rows that a batch has deleted.

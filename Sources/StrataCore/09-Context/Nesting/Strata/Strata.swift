@@ -361,6 +361,8 @@ final class Strata: Sendable {
   /// as it is, and answers false, when a child has saved in between: its changes must come into the objects first.
   func publish(_ rows: [(StratumLayer.Table, UInt64, StratumRow?)]) -> Bool {
     update(onlyIf: { $0.received.isEmpty }) { top, _ in
+      // Before it is gone: a child that saves right after must find it.
+      knownRows.note(basesOf: rows.compactMap { $0.2 == nil ? top.row($0.0, $0.1) : nil })
       for (table, key, row) in rows { top.put(row, table, key) }
     }
   }
@@ -476,6 +478,11 @@ final class Strata: Sendable {
 
   /// Forgets everything but what is being saved: the context was rolled back or reset.
   func removeAll() {
+    if publishes {
+      var gone: [StratumRow] = []
+      top.forEach { gone.append($0) }
+      knownRows.note(basesOf: gone)
+    }
     let old = state.withLock { state in
       let old = state
       state.top = StratumLayer()
