@@ -85,8 +85,8 @@ check: setup-tests
 	@Scripts/check-throws
 	@Scripts/check-layers
 	@Scripts/check-products
-	STRATA_TESTS=ModelMacroTests,SwiftDataMacroTests swift build --build-tests $(strict)
-	swift build --build-tests $(strict)
+	STRATA_TESTS=ModelMacroTests,SwiftDataMacroTests Scripts/once-more swift build --build-tests $(strict)
+	Scripts/once-more swift build --build-tests $(strict)
 	@Scripts/check-blocks --build .build/strict/debug
 
 docs: setup-tests

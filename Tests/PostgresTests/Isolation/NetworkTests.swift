@@ -35,14 +35,17 @@ import TortureKit
     /// The place whose link is cut, and how far those behind the other one must come before it is brought back.
     var cut: (place: Int, goal: Int)?
     var (cuts, endured) = (0, 0)
+    /// After how many saves the next cut is due.
+    var due = 12
     func workers(_ place: Int) -> [Int] { [place, place + 2] }
     try run.run { saves in
-      guard cut == nil, saves % 12 == 0 else { return }
+      guard cut == nil, saves >= due else { return }
       let place = random.below(2)
       guard run.isBusy(workers(0)), run.isBusy(workers(1)) else { return }
       try network.setLink(place, isUp: false)
       cut = (place, run.made(workers(1 - place)) + 1 + random.below(6))
       cuts += 1
+      due = saves + 12
     } hasHeard: {
       guard let (place, goal) = cut else { return }
       let others = workers(1 - place)
@@ -55,6 +58,7 @@ import TortureKit
     let violations = run.violations
     print("NetworkTests: \(cuts) cuts, \(endured) while the others went on; \(run.summary)")
     #expect(violations.isEmpty, "seed \(seed): \(violations.map(\.description).joined(separator: "\n"))")
-    #expect(cuts > 1)
+    // How many there are depends on how far the others come while one lasts. The first comes while all are busy.
+    #expect(cuts > 0)
   }
 }

@@ -255,7 +255,8 @@ extension Environment {
         // While what must be recovered is closed, others must not take the file for whole.
         if log?.reasonToRecover != nil { turn.close() }
         if let environment {
-          let isWhole = log?.close(environment, isAlone: { self.isAlone }) ?? true
+          let isWhole =
+            log?.close(environment, isAlone: { self.isAlone && !self.turn.areOthersAnnounced }) ?? true
           if isWhole { markClean(environment) }
           discard(environment)
         }

@@ -26,26 +26,25 @@ struct OpenedEnvironment {
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
     inspection: EnvironmentOptions.Inspection, turn: FileTurn
   ) throws {
-    var settled = try LogRecovery.settle(file, identity, options: options)
+    var settled = LogRecovery.Outcome(turn: nil, isLogAbsent: true)
     defer { settled.turn?.end() }
-    var inspected = try OpenedEnvironment.inspect(
-      file, identity, options: options, inspection: inspection, settled)
-    while inspected == nil {
-      settled = try LogRecovery.settle(file, identity, options: options)
-      inspected = try OpenedEnvironment.inspect(
-        file, identity, options: options, inspection: inspection, settled)
+    /// Makes the file whole and looks at it: whether it can be written.
+    func look() throws -> Bool {
+      while true {
+        settled.turn?.end()
+        settled.turn = nil
+        settled = try LogRecovery.settle(file, identity, options: options)
+        let inspected = try OpenedEnvironment.inspect(
+          file, identity, options: options, inspection: inspection, settled, turn)
+        if let inspected { return inspected }
+      }
     }
-    var canWrite = inspected == true
+    var canWrite = try look()
     turn.announce()
     // From now on others see that the store is being opened, and recover nothing below it. One that began a log before, and died, may have left it to be recovered.
-    while settled.turn == nil, options.canHaveLog, try file.hasLog() {
+    while options.canHaveLog, try settled.isOutdated(file) {
       turn.withdraw()
-      repeat {
-        settled = try LogRecovery.settle(file, identity, options: options)
-        inspected = try OpenedEnvironment.inspect(
-          file, identity, options: options, inspection: inspection, settled)
-      } while inspected == nil
-      canWrite = inspected == true
+      canWrite = try look()
       turn.announce()
     }
     try file.checkLockFile()
@@ -126,7 +125,7 @@ struct OpenedEnvironment {
   /// Opening and closing the data file is harmless: LMDB holds its locks on the lock file alone.
   private static func inspect(
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
-    inspection: EnvironmentOptions.Inspection, _ settled: LogRecovery.Outcome
+    inspection: EnvironmentOptions.Inspection, _ settled: LogRecovery.Outcome, _ turn: FileTurn
   ) throws -> Bool? {
     // Non-blocking, so that a pipe that takes the name at the last moment cannot hang us.
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -146,18 +145,30 @@ struct OpenedEnvironment {
     if !options.allowsNetworkFileSystem { try file.checkFileSystem(descriptor) }
     let isMarked = try settled.isLogAbsent && LogMark.read(file, descriptor) != nil
     // A log is there before its mark, and its mark is gone before it.
-    if isMarked, settled.turn == nil, try file.hasLog() { return nil }
-    if isMarked, try LogMark.read(file, descriptor) != nil {
+    if isMarked, try settled.isOutdated(file) { return nil }
+    if isMarked, let mark = try LogMark.read(file, descriptor) {
       try inspectWithoutLog(file, descriptor)
-      // Said once, not at each opening, unless a process that has the store open still uses a log without a name.
-      if canWrite, try LogRecovery(file: file, identity: identity).isAlone() {
-        // Should it stay, the next opening says it again.
-        _ = LogMark.remove(file, descriptor)
-      }
+      if canWrite { try forget(mark, file, identity, descriptor, settled, turn) }
     } else {
       try FileInspection(file: file, descriptor: descriptor).run(inspection)
     }
     return canWrite
+  }
+
+  /// Removes the mark of a log that is missing, so that the loss is said once and not at each opening, unless a process that has the store open still uses a log without a
+  /// name. Should it stay, the next opening says it again.
+  private static func forget(
+    _ mark: LogIdentity, _ file: StoreFile, _ identity: FileSystem.Identity, _ descriptor: Int32,
+    _ settled: LogRecovery.Outcome, _ turn: FileTurn
+  ) throws {
+    // Who makes a log has this turn: the mark of a new one is not taken for the old.
+    guard turn.tryTake() else { return }
+    defer { turn.leave() }
+    if try LogRecovery(file: file, identity: identity).isAlone(), try !settled.isOutdated(file),
+      try LogMark.read(file, descriptor) == mark
+    {
+      _ = LogMark.remove(file, descriptor)
+    }
   }
 
   /// The file was not closed, and its log is missing. After the death of a process the file is whole all the same; after a power cut, saves

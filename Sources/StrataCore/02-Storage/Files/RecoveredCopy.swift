@@ -10,6 +10,14 @@ struct RecoveredCopy {
 
   /// - Throws: ``StorageError`` when the copy cannot be written, or the files cannot be read. Damage is no reason.
   init(of source: StoreFile, beside target: StoreFile) throws {
+    // With the turn no other process opens the store, and writes to both files, while they are copied.
+    guard try Self.needsLog(source),
+      let (turn, _, _) = try LogTurn.open(source, until: .now.advanced(by: .seconds(30)))
+    else {
+      file = source
+      return
+    }
+    defer { turn.end() }
     guard try Self.needsLog(source) else {
       file = source
       return

@@ -101,7 +101,13 @@ struct StoreFile: Sendable {
   /// Whether there is a file under the log's name, of whichever process.
   ///
   /// - Throws: ``StorageError`` when that is unknown: an error of the medium does not mean that there is none.
-  func hasLog() throws -> Bool { try status(of: logPath)?.kind == .regular }
+  func hasLog() throws -> Bool { try namedLog() != nil }
+
+  /// The file under the log's name; nil for none. Throws as `hasLog`.
+  func namedLog() throws -> FileSystem.Identity? {
+    guard let status = try status(of: logPath), status.kind == .regular else { return nil }
+    return status.identity
+  }
 
   /// Removes a log from beside the file that has gone, or that another one has taken the place of: it is of no use any more, and other files ignore it.
   func removeLog() {

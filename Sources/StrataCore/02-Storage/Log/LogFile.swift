@@ -119,8 +119,14 @@ enum LogFile {
 /// The turn of a process at a store's log: meanwhile no other process opens the store, or closes it as the last one. It is the system's lock on the log itself, so
 /// a process that dies leaves it.
 struct LogTurn {
+  /// Which log it is, whatever has its name by now. Known to who has opened it by its name.
+  private(set) var log: FileSystem.Identity?
   private let descriptor: Int32
   private let closes: FileSystem?
+
+  private init(descriptor: Int32, closes: FileSystem?) {
+    (self.descriptor, self.closes) = (descriptor, closes)
+  }
 
   /// Takes the turn on a descriptor that stays open.
   static func takeAtOnce(_ file: StoreFile, _ descriptor: Int32) throws -> LogTurn {
@@ -133,7 +139,7 @@ struct LogTurn {
   /// Opens the log that has the name and waits for the turn at it; nil when it is gone, or was exchanged meanwhile.
   ///
   /// - Returns: the turn, with which the log is closed, the log, and whether it may be written.
-  /// - Throws: ``StorageError`` `.busy`, `.permission`.
+  /// - Throws: ``StorageError`` `.busy`, `.permission`, `.io`.
   static func open(_ file: StoreFile, until deadline: ContinuousClock.Instant) throws -> (
     turn: LogTurn, log: Int32, canWrite: Bool
   )? {
@@ -144,13 +150,18 @@ struct LogTurn {
     if [EACCES, EPERM, EROFS].contains(-log) { log = system.open(file.logPath, O_RDONLY | flags, 0) }
     if log == -ENOENT { return nil }
     if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
-    let turn = try take(file, log, until: deadline)
-    guard case .success(let open) = system.statusOfDescriptor(log),
-      case .success(let named) = system.status(file.logPath), open.identity == named.identity
-    else {
-      // The process that had the turn before has removed it.
+    var turn = try take(file, log, until: deadline)
+    do {
+      let identity = try LogFile.identity(log, file)
+      guard try identity == file.namedLog() else {
+        // The process that had the turn before has removed it.
+        turn.end()
+        return nil
+      }
+      turn.log = identity
+    } catch {
       turn.end()
-      return nil
+      throw error
     }
     return (turn, log, canWrite)
   }

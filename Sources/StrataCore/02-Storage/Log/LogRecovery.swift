@@ -24,6 +24,14 @@ struct LogRecovery {
     var turn: LogTurn?
     /// Whether a log was looked for, and there is none that could be the store's.
     var isLogAbsent: Bool
+
+    /// Whether the name leads to a log that was not looked at: another process has made it since.
+    ///
+    /// - Throws: ``StorageError`` when that is unknown.
+    func isOutdated(_ file: StoreFile) throws -> Bool {
+      guard let named = try file.namedLog() else { return false }
+      return turn?.log != named
+    }
   }
 
   /// Makes the data file whole. The caller has reserved it in the registry.
@@ -75,11 +83,10 @@ struct LogRecovery {
         .replaced, operation: "fstat", path: file.path,
         detail: "Another file took the store's name while it was being opened.")
     }
-    guard let mark = try LogMark.read(file, data) else { return false }
-    guard let head = try Self.head(log, of: mark, file) else { return false }
-    guard head.state == .inForce else { return true }
+    guard let before = try look(log, data) else { return false }
+    guard before.state == .inForce else { return true }
     guard try isAlone(data, until: deadline) else {
-      if policy.mustRecover || head.flags.contains(.suspect) {
+      if policy.mustRecover || before.flags.contains(.suspect) {
         throw StorageError(
           .busy, operation: "fcntl", path: file.path,
           detail:
@@ -88,6 +95,10 @@ struct LogRecovery {
       }
       return true
     }
+    // Those who had the store open until then have gone on with the log, or ended it, since it was looked at. Nobody does from here on: who opens the store waits for
+    // the turn, and who had looked for a log before there was this one would be seen.
+    guard let head = try look(log, data) else { return false }
+    guard head.state == .inForce else { return true }
     if refusal > 0 {
       throw StorageError(
         refusal, "open", path: file.path,
@@ -96,6 +107,12 @@ struct LogRecovery {
     }
     try recover(log, data, head)
     return true
+  }
+
+  /// The head of the log as it is now; nil when it is not the store's.
+  private func look(_ log: Int32, _ data: Int32) throws -> LogHead? {
+    guard let mark = try LogMark.read(file, data) else { return nil }
+    return try Self.head(log, of: mark, file)
   }
 
   /// The head of a log that belongs to the data file with that mark; nil when it belongs to another store, or never was in force.
@@ -183,15 +200,15 @@ struct LogRecovery {
     return try file.holderOfFirstByte(lock) == nil
   }
 
-  /// The file as its recovery would make it, without the records; the file itself when it is whole. Nothing is written.
+  /// The file as its recovery would make it, without the records, and the head of the log that says so; the file itself when it is whole. Nothing is written.
   ///
   /// - Throws: ``StorageError`` `.damaged` for a log that is not what it was.
   static func asRecovered(_ file: StoreFile, _ data: Int32, _ identity: FileSystem.Identity) throws
-    -> StoreFile
+    -> (file: StoreFile, head: LogHead?)
   {
-    var result = file
+    var result: (StoreFile, LogHead?) = (file, nil)
     try whenUnclosed(file, data, identity) { log, head in
-      result = view(file, data, try plan(log, data, head, file).anchor)
+      result = (view(file, data, try plan(log, data, head, file).anchor), head)
     }
     return result
   }
@@ -220,12 +237,16 @@ struct LogRecovery {
     if log == -ENOENT { return }
     if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
     defer { _ = file.system.close(log) }
-    guard let head = try head(log, of: mark, file), head.state == .inForce else { return }
+    guard try head(log, of: mark, file)?.state == .inForce else { return }
     if try FileTurn.isInUse(file, data) {
       // Where nobody can announce anything, LMDB's lock tells.
       let isTold = try FileTurn.isAnnounced(file, data) != nil
       if try isTold || !LogRecovery(file: file, identity: identity).isAlone() { return }
     }
+    // As in a recovery: it may have gone on since.
+    guard let mark = try LogMark.read(file, data), let head = try self.head(log, of: mark, file),
+      head.state == .inForce
+    else { return }
     try body(log, head)
   }
 

@@ -94,7 +94,14 @@ extension Environment {
     let descriptor = fileSystem.open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
     if descriptor < 0 { throw StorageError(-descriptor, "open for reading", path: file.path) }
     defer { _ = fileSystem.close(descriptor) }
-    let viewed = try LogRecovery.asRecovered(file, descriptor, status.identity)
-    try FileInspection(file: viewed, descriptor: descriptor).run(policy)
+    while true {
+      let seen = try LogRecovery.asRecovered(file, descriptor, status.identity)
+      do {
+        return try FileInspection(file: seen.file, descriptor: descriptor).run(policy)
+      } catch let error as StorageError where seen.head != nil {
+        // Another process may have recovered the store meanwhile, and write to it.
+        if try LogRecovery.asRecovered(file, descriptor, status.identity).head == seen.head { throw error }
+      }
+    }
   }
 }

@@ -85,6 +85,13 @@ final class FileTurn: @unchecked Sendable {
     return false
   }
 
+  /// Whether other processes have announced themselves, as far as that is known. One that has not opened the store yet may do so at any moment.
+  var areOthersAnnounced: Bool {
+    // Its own locks do not count for a descriptor.
+    guard let descriptor = openedDescriptor() else { return false }
+    do { return try Self.isAnnounced(file, descriptor) ?? false } catch { return true }
+  }
+
   /// Whether a process has announced itself, as one whose number is of that space.
   func isAnnounced(_ process: Int32, in space: UInt64) -> Bool {
     guard let descriptor = openedDescriptor() else { return false }
