@@ -125,10 +125,21 @@ private final class ImportSession {
     _ rows: AppleRows, _ intake: StoreIntake, _ tell: @escaping (AppleStoreReport.Finding) throws -> Void
   ) throws {
     guard options.importsHistory else { return remarkOnHistory(rows, tell) }
-    let history = try AppleHistory(apple, rows, tell: tell)
+    // What is wrong with a value of a deleted object is lost to the history, not to an object.
+    let dead = AppleRows(apple) { finding in
+      try tell(
+        .init(
+          kind: .lostHistory, row: finding.row, property: finding.property,
+          message: "a value that stays of a deleted object was left out: \(finding.message)"))
+    }
+    let history = try AppleHistory(apple, dead, tell: tell)
     let total = try history?.count() ?? 0
     guard let history else {
-      report.remarks.append("The store has no history to take over; a new one begins.")
+      if apple.hasHistoryTables {
+        try tell(.init(kind: .lostHistory, row: "ACHANGE", property: nil, message: Self.foreignHistory))
+      } else {
+        report.remarks.append("The store has no history to take over; a new one begins.")
+      }
       return
     }
     intake.history = { intake in
@@ -150,7 +161,12 @@ private final class ImportSession {
     _ rows: AppleRows, _ tell: @escaping (AppleStoreReport.Finding) throws -> Void
   ) {
     do {
-      guard let total = try AppleHistory(apple, rows, tell: tell)?.count(), total > 0 else { return }
+      guard let history = try AppleHistory(apple, rows, tell: tell) else {
+        if apple.hasHistoryTables { report.remarks.append("Of the store's history \(Self.foreignHistory).") }
+        return
+      }
+      let total = try history.count()
+      if total == 0 { return }
       report.remarks.append(
         "The store has a history of \(total) \(total == 1 ? "change" : "changes"), which was left behind; importsHistory (--history) takes it over."
       )
@@ -158,6 +174,9 @@ private final class ImportSession {
       report.remarks.append("The store's history cannot be read, and was left behind.")
     }
   }
+
+  private static let foreignHistory =
+    "the tables are not of the form that Core Data gives them; it was left behind, and a new one begins"
 
   /// What a store keeps by default, in seconds from now.
   private static let defaultAge: TimeInterval = -30 * 86_400

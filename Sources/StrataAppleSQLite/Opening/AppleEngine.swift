@@ -77,18 +77,37 @@ final class AppleEngine: StoreEngine, OwnerwiseReading, CopyableStore, @unchecke
 
   /// Makes a store of Strata of it: an import.
   ///
-  /// The history comes along as far as the model explains it; what does not, and what its age may make go, is told as a message.
+  /// The history comes along as far as the model explains it, and stays behind when it cannot be read; what does not come along, and what its age may make go, is told as a
+  /// message.
   /// - Throws: `AppleStoreError` `.losses` when not all objects would come along as they are; ``StorageError``.
   func backup(to url: URL, compacting: Bool) throws {
     var options = AppleImportOptions()
     options.model = schema.model
     options.refusesLosses = true
-    options.importsHistory = !source.historyColumns.isEmpty
+    options.importsHistory = source.hasHistoryTables
     options.permitsLostHistory = true
-    let report = try AppleSQLite.importStore(
-      from: URL(fileURLWithPath: source.path), to: url, options: options)
+    let original = URL(fileURLWithPath: source.path)
+    let report: AppleStoreReport
+    do {
+      report = try AppleSQLite.importStore(from: original, to: url, options: options)
+    } catch let error as AppleStoreError where options.importsHistory && Self.mayBeAboutHistory(error) {
+      // The objects are what the store is for. When it is not the history, this fails, too.
+      options.importsHistory = false
+      report = try AppleSQLite.importStore(from: original, to: url, options: options)
+      Diagnostics.write(
+        "import of \(source.path) into \(url.path): the history was left behind: \(error)", .warning)
+    }
     for text in report.remarks + report.findings.map(\.description) {
       Diagnostics.write("import of \(source.path) into \(url.path): \(text)", .warning)
+    }
+  }
+
+  private static func mayBeAboutHistory(_ error: AppleStoreError) -> Bool {
+    switch error.kind {
+    case .damaged, .model, .unsupported, .other: true
+    case .missing, .exists, .notAStore, .busy, .permission, .output, .noModel, .needsHashes, .losses,
+      .difference:
+      false
     }
   }
 

@@ -23,6 +23,8 @@ final class AppleSource {
   let externals: ExternalValues
   /// The columns of the tables that keep a history, as far as there are any.
   let historyColumns: [String: Set<String>]
+  /// Whether there are tables of a history, of whatever form.
+  let hasHistoryTables: Bool
   /// The greatest number that a transaction of the history was given; 0 where none was.
   let lastTransaction: Int64
   private let file: SourceFile
@@ -41,6 +43,7 @@ final class AppleSource {
     numbers = catalogue.numbers
     largestKeys = catalogue.largestKeys
     historyColumns = catalogue.historyColumns
+    hasHistoryTables = !AppleHistory.tables.isDisjoint(with: catalogue.columns.keys)
     lastTransaction = catalogue.lastTransaction
     var remarks = catalogue.remarks
     if let given {

@@ -9,7 +9,7 @@ import TortureKit
 
 /// A history that Core Data has recorded goes on in Strata, if asked.
 @Suite struct HistoryImportTests {
-  private struct Change: Equatable, CustomStringConvertible {
+  struct Change: Equatable, CustomStringConvertible {
     var kind: PersistentHistoryChangeType
     var entity: String
     var key: Int64
@@ -19,7 +19,7 @@ import TortureKit
     var description: String { "\(kind) \(entity)/p\(key) \(properties.sorted()) \(tombstone)" }
   }
 
-  private struct Transaction: Equatable {
+  struct Transaction: Equatable {
     var number: Int64
     var time: Double
     var author: String?
@@ -48,7 +48,7 @@ import TortureKit
     return bytes
   }
 
-  private static func write(_ history: [Transaction], _ model: ManagedObjectModel, to path: String) throws {
+  static func write(_ history: [Transaction], _ model: ManagedObjectModel, to path: String) throws {
     let database = try SQLiteDatabase(path, flags: SQLITE_OPEN_READWRITE, name: path)
     defer { database.close() }
     let most = model.entities.map { kept($0).count }.max() ?? 0
@@ -113,7 +113,7 @@ import TortureKit
 
   // MARK: Read by the public interface
 
-  private static func coordinator(_ url: URL, _ model: ManagedObjectModel) throws
+  static func coordinator(_ url: URL, _ model: ManagedObjectModel) throws
     -> PersistentStoreCoordinator
   {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
@@ -124,7 +124,7 @@ import TortureKit
     return coordinator
   }
 
-  private static func history(_ coordinator: PersistentStoreCoordinator) throws -> [Transaction] {
+  static func history(_ coordinator: PersistentStoreCoordinator) throws -> [Transaction] {
     try coordinator.history(.fetchHistory(after: .beginning)).transactions.map { transaction in
       Transaction(
         number: transaction.transactionNumber, time: transaction.timestamp.timeIntervalSinceReferenceDate,
@@ -140,7 +140,7 @@ import TortureKit
     }
   }
 
-  private static func options(_ model: ManagedObjectModel) -> AppleImportOptions {
+  static func options(_ model: ManagedObjectModel) -> AppleImportOptions {
     var options = AppleImportOptions()
     options.model = model
     options.importsHistory = true
@@ -230,7 +230,7 @@ import TortureKit
     store.close()
   }
 
-  private static let saves = [
+  static let saves = [
     Transaction(
       number: 7, time: 800_000_000, author: "editor", contextName: "view", process: "App",
       changes: [
@@ -328,20 +328,6 @@ import TortureKit
     #expect(said.code == 0, "\(said)")
     let found = try Self.history(try Self.coordinator(store.new, model))
     #expect(found.prefix(2) == Self.saves[...] && found.count > 3, "\(found)")
-  }
-
-  @Test("a store that is read in place takes its history along to the store that is made of it")
-  func byTheCoordinator() throws {
-    let store = try SmallStore(history: true)
-    let model = SmallStore.model()
-    try Self.write(Self.saves, model, to: store.path)
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    var description = PersistentStoreDescription(type: .init(rawValue: AppleSQLite.storeType), url: store.url)
-    description.isReadOnly = true
-    let opened = try coordinator.addPersistentStore(description)
-    try (opened as? any CopyableStore)?.backup(to: store.new, compacting: true)
-    try coordinator.remove(opened)
-    #expect(try Self.history(try Self.coordinator(store.new, model)) == Self.saves)
   }
 
   @Test("what the model does not explain is left out, counted and told; a strict import refuses it")
@@ -514,22 +500,6 @@ import TortureKit
     let opened = try LMDBStore(url: store.new, schema: try model.schema())
     #expect(try opened.check().isSound)
     opened.close()
-  }
-
-  @Test("a history that is not explained keeps no store from being taken over by its coordinator")
-  func unexplainedByTheCoordinator() throws {
-    let store = try SmallStore(history: true)
-    let model = SmallStore.model()
-    try Self.write(Self.saves, model, to: store.path)
-    try store.run(
-      "INSERT INTO ACHANGE (Z_PK, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID) VALUES (1, 0, 99, 1, 7)")
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    var description = PersistentStoreDescription(type: .init(rawValue: AppleSQLite.storeType), url: store.url)
-    description.isReadOnly = true
-    let opened = try coordinator.addPersistentStore(description)
-    try (opened as? any CopyableStore)?.backup(to: store.new, compacting: true)
-    try coordinator.remove(opened)
-    #expect(try Self.history(try Self.coordinator(store.new, model)) == Self.saves)
   }
 
   @Test("without a history a new one begins, and that is said; without the option none is taken over")

@@ -101,13 +101,21 @@ extension Environment {
     let copy = StoreDraft(.copy, beside: destination)
     do {
       try destination.copyBytes(to: copy.file.path)
-      let code = destination.system.rename(copy.file.path, kept)
-      if code != 0 { throw StorageError(-code, "rename", path: kept) }
-      copy.forget()
+      // In one piece: a program that is about to end leaves no copy that no store knows.
+      let isDone: Void? = try FileMaking.run { try exchange(copy, kept, draft, destination) }
+      if isDone == nil { throw StorageError(FileMaking.code, "rename", path: destination.path) }
     } catch {
       copy.remove()
       throw error
     }
+  }
+
+  private static func exchange(
+    _ copy: StoreDraft, _ kept: String, _ draft: String, _ destination: StoreFile
+  ) throws {
+    let code = destination.system.rename(copy.file.path, kept)
+    if code != 0 { throw StorageError(-code, "rename", path: kept) }
+    copy.forget()
     do { try move(draft, over: destination) } catch {
       // Unless the store is the new one already.
       if case .success = destination.system.status(draft) { _ = destination.system.unlink(kept) }
