@@ -44,6 +44,37 @@ import TortureKit
     #expect(Tool.run("count", stand.folder("New.strata"), "Person").output == "3\n")
   }
 
+  /// An operator runs the command, often root, and the program whose store it is must be able to open it afterwards.
+  @Test(arguments: ["compact", "restore", "load"])
+  func whoMayUseTheStoreMayUseItAfterwards(command: String) throws {
+    let stand = try Stand.people()
+    let (copy, text) = (stand.folder("Copy.strata"), stand.folder("people.jsonl"))
+    #expect(Tool.run("backup", stand.path, copy).code == 0 && Tool.run("dump", copy, text).code == 0)
+    // What is loaded must not be there already.
+    let empty = try Stand(model: Stand.model())
+    try empty.close()
+    let path = command == "load" ? empty.path : stand.path
+    for name in ["-lock", "-log"] { unlink(path + name) }
+    try #require(chmod(path, 0o660) == 0)
+    // Only root may give a file away.
+    let isRoot = getuid() == 0
+    if isRoot { try #require(chown(path, 4_711, 4_712) == 0) }
+    let said =
+      switch command {
+      case "compact": Tool.run("compact", path)
+      case "restore": Tool.run("restore", copy, path)
+      default: Tool.run("load", text, path, "--into")
+      }
+    #expect(said.code == 0, "\(said)")
+    #expect(Tool.run("count", path, "Person").code == 0)
+    for name in ["", "-lock"] {
+      var status = stat()
+      try #require(stat(path + name, &status) == 0)
+      #expect(status.st_mode & 0o777 == 0o660, "\(command)\(name)")
+      if isRoot { #expect(status.st_uid == 4_711 && status.st_gid == 4_712, "\(command)\(name)") }
+    }
+  }
+
   @Test func aStoreIsMadeSmaller() throws {
     let stand = try Stand.people(recordsHistory: true, closes: false)
     try stand.edit { context in

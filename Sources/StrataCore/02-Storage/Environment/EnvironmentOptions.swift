@@ -40,6 +40,8 @@ struct EnvironmentOptions: Sendable {
   var allowsNetworkFileSystem = false
   /// How thoroughly the file is looked at before LMDB maps it.
   var inspection = Inspection.automatic
+  /// A file that holds anything, but no keyspace of this name, is another program's. It is refused before LMDB sees it: nothing is made or changed beside it.
+  var requiredKeyspace: String?
   /// How long a write waits for its turn, behind other processes above all, before it ends as `.busy`.
   var writerDeadline = Duration.seconds(30)
   /// How long opening waits for others; nil means a `writerDeadline` of its own.

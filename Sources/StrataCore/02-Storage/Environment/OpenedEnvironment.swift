@@ -94,6 +94,12 @@ struct OpenedEnvironment {
     defer { _ = file.system.close(descriptor) }
     // As large as LMDB makes it: 64 bytes for each reader, and the head, which takes the place of two more.
     let code = file.system.reserve(descriptor, (max(readers, 1) + 2) * 64)
+    // Who may use the store may use it: otherwise other users could not open the store from now on. Should it fail, the lock file is this user's.
+    let data = file.system.open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if data >= 0 {
+      _ = file.system.copyPermissions(data, descriptor)
+      _ = file.system.close(data)
+    }
     // It keeps its name: others may have it open by now.
     if code != 0 { throw lockWithoutRoom(file, -code) }
     switch file.system.statusOfDescriptor(descriptor) {
@@ -150,7 +156,9 @@ struct OpenedEnvironment {
       try inspectWithoutLog(file, descriptor)
       if canWrite { try forget(mark, file, identity, descriptor, settled, turn) }
     } else {
-      try FileInspection(file: file, descriptor: descriptor).run(inspection)
+      try FileInspection(
+        file: file, descriptor: descriptor, requiredKeyspace: options.requiredKeyspace
+      ).run(inspection)
     }
     return canWrite
   }

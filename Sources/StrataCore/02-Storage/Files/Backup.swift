@@ -166,6 +166,7 @@ extension Environment {
   /// For a store that others may have open, which is exchanged below them: a migration. The old file needs no log any more (`StoreLog.retire`).
   static func move(_ draft: String, over destination: StoreFile) throws {
     _ = try withoutLockFile(destination) {
+      destination.givePermissions(to: draft)
       let code = destination.system.rename(draft, destination.path)
       if code != 0 { throw StorageError(-code, "rename", path: destination.path) }
       return true

@@ -80,6 +80,7 @@ extension Environment {
   static func move(_ draft: String, over destination: StoreFile, keeping replaced: ReplacedFile) throws {
     let (system, kept) = (destination.system, destination.path(of: replaced))
     let isExchanged = try withoutLockFile(destination) {
+      destination.givePermissions(to: draft)
       let code = system.exchange(draft, destination.path)
       if code == -ENOSYS || code == -EINVAL || code == -ENOTSUP { return false }
       guard code == 0 else { throw StorageError(-code, "rename", path: destination.path) }
@@ -101,6 +102,7 @@ extension Environment {
     let copy = StoreDraft(.copy, beside: destination)
     do {
       try destination.copyBytes(to: copy.file.path)
+      destination.givePermissions(to: copy.file.path)
       // In one piece: a program that is about to end leaves no copy that no store knows.
       let isDone: Void? = try FileMaking.run { try exchange(copy, kept, draft, destination) }
       if isDone == nil { throw StorageError(FileMaking.code, "rename", path: destination.path) }

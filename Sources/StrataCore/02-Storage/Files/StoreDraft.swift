@@ -164,6 +164,19 @@ final class StoreDraft: Sendable {
 }
 
 extension StoreFile {
+  /// Gives a file that is about to have this name, or to be kept beside it, the owner and the permissions of the one that has it: otherwise other users could not open the store
+  /// from now on. Should it fail, the file is this user's.
+  func givePermissions(to other: String) {
+    let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    let source = system.open(path, flags, 0)
+    if source < 0 { return }
+    defer { _ = system.close(source) }
+    let target = system.open(other, flags, 0)
+    if target < 0 { return }
+    _ = system.copyPermissions(source, target)
+    _ = system.close(target)
+  }
+
   /// Gives a flushed file this name. The stores of both names must be closed.
   ///
   /// - Parameter replacing: Whether a store that is there may go.
@@ -173,6 +186,7 @@ extension StoreFile {
       if let status {
         if !replacing { throw StorageError(EEXIST, "rename", path: path) }
         try checkPlain(status)
+        givePermissions(to: draft)
       }
       var code = status == nil ? system.renameExclusively(draft, path) : system.rename(draft, path)
       if status == nil, code == -ENOSYS || code == -EINVAL || code == -ENOTSUP {

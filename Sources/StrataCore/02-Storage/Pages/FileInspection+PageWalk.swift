@@ -43,10 +43,17 @@ final class PageWalk {
   /// Walks the tree of keyspaces, and with `everyPage` all keyspaces and the free list as well.
   func run(everyPage: Bool) throws {
     var keyspaces: [(name: String, record: TreeRecord, page: UInt64)] = []
+    var isEmpty = true
     try walk(anchor.mainTree, .main, namedIn: nil) { node, page in
+      isEmpty = false
       guard node.flags & NodeFlags.keyspace != 0 else { return }
       let name = String(decoding: node.key, as: UTF8.self)
       keyspaces.append((name, TreeRecord(node.value.baseAddress!), page))  // Checked to be 48 bytes.
+    }
+    if let required = inspection.requiredKeyspace, !isEmpty,
+      !keyspaces.contains(where: { $0.name == required })
+    {
+      throw StorageError.foreign(inspection.file.path)
     }
     for (name, record, page) in keyspaces {
       if record.flags != 0 {

@@ -17,6 +17,8 @@ struct FileInspection {
   let file: StoreFile
   /// The data file, open for reading.
   let descriptor: Int32
+  /// Without it a file that holds anything is another program's.
+  var requiredKeyspace: String?
 
   /// A larger file is walked in full only once while another process keeps changing it.
   private static let patientWalkLimit = 1 << 30

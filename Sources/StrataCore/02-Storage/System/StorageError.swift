@@ -188,6 +188,15 @@ extension StorageError {
   }
 }
 
+extension StorageError {
+  /// The error for a file that LMDB knows, and that no store of Strata is in.
+  static func foreign(_ path: String) -> StorageError {
+    StorageError(
+      .notADatabase, operation: "open store", path: path,
+      detail: "The file is an LMDB database, but no store of this package.")
+  }
+}
+
 extension StorageError: ValuelessError {
   /// It names files alone.
   package var textWithoutValues: String { "\(self)" }

@@ -185,6 +185,7 @@ extension LMDBStore {
   /// Opens the file, or joins what this process has opened already, whatever its options.
   private static func openAsItIs(_ url: URL, isReadOnly: Bool) throws -> Environment {
     var options = EnvironmentOptions()
+    options.requiredKeyspace = MetaKeyspace.name
     options.create = .never
     options.isReadOnly = isReadOnly
     options.meetsClosing = true

@@ -93,11 +93,7 @@ struct StoreHeader: Sendable {
     )
   }
 
-  static func foreign(_ environment: Environment) -> StorageError {
-    StorageError(
-      .notADatabase, operation: "open store", path: environment.path,
-      detail: "The file is an LMDB database, but no store of this package.")
-  }
+  static func foreign(_ environment: Environment) -> StorageError { .foreign(environment.path) }
 }
 
 extension StoreMetadata {

@@ -97,6 +97,7 @@ struct StoreOpening {
 
   private func openEnvironment() throws -> Environment {
     var environment = EnvironmentOptions()
+    environment.requiredKeyspace = MetaKeyspace.name
     environment.isReadOnly = options.isReadOnly
     environment.durability = options.durability
     environment.keepsLog = options.keepsLog && !options.isReadOnly && !options.opensAsItIs

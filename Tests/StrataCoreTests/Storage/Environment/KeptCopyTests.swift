@@ -7,6 +7,37 @@ import Testing
 struct KeptCopyTests {
   private struct Stop: Error {}
 
+  @Test(arguments: [true, false], [true, false])
+  func bothFilesHaveThePermissionsOfTheStore(canExchange: Bool, keeps: Bool) throws {
+    let store = try LoggedStore()
+    var options = LoggedStore.options()
+    if !canExchange { options.fileSystem.exchange = { _, _ in -ENOSYS } }
+    let environment = try store.openFilled(options).0
+    defer { environment.close() }
+    let draft = store.directory("draft")
+    try environment.copy(to: draft, compacting: true)
+    try #require(chmod(store.path, 0o664) == 0)
+    if getuid() == 0 { try #require(chown(store.path, 4_711, 4_712) == 0) }
+    let owner = getuid() == 0 ? 4_711 : getuid()
+    let replaced = try environment.file.makeReplaced()
+    #expect(throws: Stop.self) {
+      try environment.write { transaction in
+        try environment.retireLog(transaction)
+        if keeps {
+          try Environment.move(draft, over: environment.file, keeping: replaced)
+        } else {
+          try Environment.move(draft, over: environment.file)
+        }
+        throw Stop()
+      }
+    }
+    for path in [store.path] + (keeps ? [store.path + "-before-1"] : []) {
+      var status = stat()
+      try #require(stat(path, &status) == 0)
+      #expect(status.st_mode & 0o777 == 0o664 && status.st_uid == owner, "\(path)")
+    }
+  }
+
   /// A signal that comes between the two names waits until both are given.
   @Test func aProgramThatEndsLeavesNoCopyThatNoStoreKnows() async throws {
     let store = try LoggedStore()
