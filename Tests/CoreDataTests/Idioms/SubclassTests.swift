@@ -215,6 +215,29 @@ struct PerformClosureTests {
     #expect(await screen.count == 2)
   }
 
+  @Test("await perform takes along what is no Sendable, and brings its result back")
+  func capturedObjects() async throws {
+    let stand = try BirdStand()
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = stand.coordinator
+    let names = NSMutableArray(array: ["owl", "wren"])
+    let saved = try await context.perform {
+      names.add("robin")
+      for case let name as String in names { BirdStand.bird(name, 1, 1, nil, context) }
+      try context.save()
+      return names
+    }
+    #expect(saved.count == 3)
+    let container = NSPersistentContainer(
+      name: "Birds", managedObjectModel: stand.coordinator.managedObjectModel)
+    let count = NSMutableArray()
+    let made = await container.performBackgroundTask { context in
+      count.add(context.concurrencyType.rawValue)
+      return count
+    }
+    #expect(made.count == 1)
+  }
+
   @Test("The handler of a batch insertion counts in a variable outside")
   func batch() throws {
     let stand = try BirdStand()
