@@ -133,6 +133,39 @@ private let shop = repository.appendingPathComponent("Tests/StrataTests/Models/S
     #expect(indexes[1].partialIndexPredicate == nil)
   }
 
+  @Test(
+    "to-one relationships are parts of indexes, in both forms; to-many ones and indexes of nothing else are left out"
+  )
+  func indexesOfRelationships() throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let file = try folder.write(
+      """
+      <model><entity name="A"><attribute name="x" attributeType="Integer 64"/><relationship name="b" maxCount="1" destinationEntity="B" inverseName="a" inverseEntity="B"/>
+      <relationship name="bs" toMany="YES" destinationEntity="B"/>
+      <fetchIndex name="newest"><fetchIndexElement property="b"/><fetchIndexElement property="x" order="descending"/><fetchIndexElement property="bs"/></fetchIndex>
+      <fetchIndex name="alone"><fetchIndexElement property="b"/></fetchIndex>
+      <compoundIndexes><compoundIndex><index value="x"/><index value="b"/></compoundIndex><compoundIndex><index value="b"/></compoundIndex></compoundIndexes></entity>
+      <entity name="B"><relationship name="a" toMany="YES" destinationEntity="A" inverseName="b" inverseEntity="A"/></entity></model>
+      """, to: "contents")
+    let model = try ManagedObjectModel(contentsOf: file)
+    let indexes = try #require(model.entitiesByName["A"]?.indexes)
+    #expect(indexes.map { $0.elements.map(\.propertyName) } == [["b", "x"], ["x", "b"]])
+    #expect(indexes[0].elements.map(\.isAscending) == [true, false])
+    let store = try TemporaryStore(model)
+    let context = store.context()
+    let owners = [context.new("B"), context.new("B")]
+    for number in 0..<20 { context.new("A", ["x": Int64(number), "b": owners[number % 2]]) }
+    try context.save()
+    var request = FetchRequest<ManagedObject>(
+      entityName: "A", predicate: try FetchPredicate(format: "b == %@", argumentArray: [owners[1]]))
+    request.sortDescriptors = [FetchSort("x", ascending: false)]
+    request.fetchLimit = 2
+    #expect(try context.fetch(request).map { $0["x"] as? Int64 } == [19, 17])
+    #expect("\(try context.explain(request, .executing))".contains("index A.newest"))
+    #expect(try store.problems() == [])
+  }
+
   @Test func indexesAndConstraints() throws {
     let indexes = try entity("Book").indexes
     // An index of a relationship alone is dropped: its references are kept anyway.

@@ -110,7 +110,8 @@ import Strata
     let url = shop.appendingPathComponent("Shop.xcdatamodel")
     let goods = try #require(try ManagedObjectModel(contentsOf: url).entitiesByName["Goods"])
     #expect(
-      goods.indexes.map { $0.elements.map(\.propertyName) } == [["day"], ["label"], ["label", "price"]])
+      goods.indexes.map { $0.elements.map(\.propertyName) }
+        == [["day"], ["label"], ["label", "price"], ["maker", "day"]])
     #expect(goods.relationshipsByName["maker"]?.minCount == 1)
     #expect(goods.relationshipsByName["maker"]?.isToMany == false)
   }

@@ -12,7 +12,7 @@ extension XcodeModelReader {
     entity.uniquenessConstraints = readConstraints(of: entity, from: element)
   }
 
-  /// Nil for an index of nothing but relationships.
+  /// Nil for an index of nothing but relationships: their references are kept in order anyway.
   private mutating func readIndex(
     _ element: XcodeElement, of entity: EntityDescription, _ properties: [String: PropertyDescription]
   ) -> FetchIndexDescription? {
@@ -33,12 +33,14 @@ extension XcodeModelReader {
         report(child, "\(place) has type=\(quoted(other)) for \(property.prefix(300)), which is not known.")
         continue
       }
-      if properties[property] is RelationshipDescription { continue }
+      if let relationship = properties[property] as? RelationshipDescription, relationship.isToMany { continue }
       elements.append(
         FetchIndexElementDescription(
           propertyName: property, collationType: collation, isAscending: isAscending(child, place)))
     }
-    if elements.isEmpty, !children.isEmpty { return nil }
+    if !children.isEmpty, elements.allSatisfy({ properties[$0.propertyName] is RelationshipDescription }) {
+      return nil
+    }
     let index = FetchIndexDescription(name: name, elements: elements)
     if let predicate = text("partialIndexPredicate", of: element) {
       indexPredicates.append(
@@ -73,10 +75,11 @@ extension XcodeModelReader {
     }
     for child in element.children(named: "compoundIndexes").flatMap({ $0.children(named: "compoundIndex") }) {
       let names = child.children(named: "index").compactMap { text("value", of: $0) }
-      let attributes = names.filter { !(properties[$0] is RelationshipDescription) }
-      guard !attributes.isEmpty, seen.insert(attributes).inserted else { continue }
+      let kept = names.filter { (properties[$0] as? RelationshipDescription)?.isToMany != true }
+      guard kept.contains(where: { !(properties[$0] is RelationshipDescription) }), seen.insert(kept).inserted
+      else { continue }
       indexes.append(
-        FetchIndexDescription(name: "compound(\(attributes.joined(separator: ",")))", attributes: attributes))
+        FetchIndexDescription(name: "compound(\(kept.joined(separator: ",")))", attributes: kept))
     }
     return indexes
   }
