@@ -16,7 +16,7 @@ extension NSEntityDescription {
   /// Indexes over several properties: lists of names. Setting takes lists of names or of `NSPropertyDescription`s and replaces those that were set
   /// before, or read from a model's `compoundIndexes`; other indexes stay.
   ///
-  /// Relationships are left out of a list, as references are kept in order anyway. Traps after the model was taken into use.
+  /// To-many relationships are left out of a list, and so is a list of nothing but relationships, as references are kept in order anyway. Traps after the model was taken into use.
   public var compoundIndexes: [[Any]] {
     get { indexes.filter(\.isCompound).map { $0.elements.map(\.propertyName) } }
     set {
@@ -28,8 +28,11 @@ extension NSEntityDescription {
           stop(
             "compoundIndexes takes names of properties and NSPropertyDescriptions, no \(type(of: element)).")
         }
-        let attributes = properties.filter { !(propertiesByName[$0] is NSRelationshipDescription) }
-        if !attributes.isEmpty, !names.contains(attributes) { names.append(attributes) }
+        let kept = properties.filter {
+          (propertiesByName[$0] as? NSRelationshipDescription)?.isToMany != true
+        }
+        let hasAttribute = kept.contains { !(propertiesByName[$0] is NSRelationshipDescription) }
+        if hasAttribute, !names.contains(kept) { names.append(kept) }
       }
       indexes =
         indexes.filter { !$0.isCompound }

@@ -48,9 +48,14 @@ struct OldIndexTests {
   func compound() throws {
     let bird = try #require(BirdStand.model().entitiesByName["Bird"])
     bird.indexes = [NSFetchIndexDescription(name: "byName", attributes: ["name"])]
-    bird.compoundIndexes = [["name", "tally"], [try #require(bird.attributesByName["weight"]), "site"]]
-    #expect(bird.compoundIndexes.map { $0.compactMap { $0 as? String } } == [["name", "tally"], ["weight"]])
-    #expect(shape(bird) == [["name"], ["name", "tally"], ["weight"]])
+    let weight = try #require(bird.attributesByName["weight"])
+    bird.compoundIndexes = [["name", "tally"], [weight, "site"], ["site"]]
+    let wanted = [["name", "tally"], ["weight", "site"]]
+    #expect(bird.compoundIndexes.map { $0.compactMap { $0 as? String } } == wanted)
+    #expect(shape(bird) == [["name"]] + wanted)
+    let site = try #require(bird.relationshipsByName["site"]?.destinationEntity)
+    site.compoundIndexes = [["name", "birds"]]
+    #expect(shape(site) == [["name"]])
     bird.compoundIndexes = [["tally", "name"], ["tally", "name"]]
     #expect(shape(bird) == [["name"], ["tally", "name"]])
     bird.compoundIndexes = []

@@ -33,7 +33,9 @@ extension XcodeModelReader {
         report(child, "\(place) has type=\(quoted(other)) for \(property.prefix(300)), which is not known.")
         continue
       }
-      if let relationship = properties[property] as? RelationshipDescription, relationship.isToMany { continue }
+      if let relationship = properties[property] as? RelationshipDescription, relationship.isToMany {
+        continue
+      }
       elements.append(
         FetchIndexElementDescription(
           propertyName: property, collationType: collation, isAscending: isAscending(child, place)))
