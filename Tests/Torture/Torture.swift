@@ -17,7 +17,7 @@ struct Torture: ParsableCommand {
       // They stand between liblmdb and libc, or use what only Linux has.
       kinds += [
         PowerCuts.self, LyingDisk.self, LogPowerCuts.self, LogCuts.self, LogMutants.self, LogFaults.self,
-        LogProcesses.self, LogCrewCuts.self, LogCrewMutants.self,
+        LogProcesses.self, LogCrewCuts.self, LogCrewSample.self, LogCrewMutants.self,
         Faults.self,
         Limits.self,
         Processes.self,

@@ -71,12 +71,23 @@ struct OpenedEnvironment {
         throw OpenedEnvironment.lockReplaced(file)
       }
       lockIdentity = lockNow
+      if canWrite { try OpenedEnvironment.settleName(handle, file, options) }
     } catch {
       mdb_env_close(handle)
       throw error
     }
     ReaderTable.check(handle)
     self.handle = handle
+  }
+
+  /// Flushes the folder of a store without commits: who has made it may have been killed before its name was durable, and commits would go with the name.
+  private static func settleName(_ handle: OpaquePointer, _ file: StoreFile, _ options: EnvironmentOptions)
+    throws
+  {
+    if options.isTemporary || options.isReadOnly || !options.flushesCommits { return }
+    var information = MDB_envinfo()
+    mdb_env_info(handle, &information)
+    if information.me_last_txnid == 0 { try file.system.syncDirectory(file.directory) }
   }
 
   /// Makes an empty lock file, which LMDB prepares as it does one that it has made. So it is known from the beginning which one has the name: another process may

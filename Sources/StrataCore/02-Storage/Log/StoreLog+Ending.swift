@@ -5,15 +5,18 @@ import Foundation
 extension StoreLog {
   /// Uses the log that another process has made, or this one before it opened the store again.
   ///
+  /// - Parameter isWriting: Whether commits without a log follow when none is in force. Then this process holds LMDB's lock for writing.
   /// - Throws: ``StorageError``, also when it cannot be found out whether there is one: a commit without a record could overwrite pages of its checkpoint.
-  func adopt(_ environment: OpaquePointer) throws {
+  func adopt(_ environment: OpaquePointer, isWriting: Bool) throws {
     guard try file.hasLog() else { return }
     var data: mdb_filehandle_t = -1
     mdb_env_get_fd(environment, &data)
     guard let mark = try LogMark.read(file, data) else { return }
     let opened = try LogFile.open(file)
     do {
-      guard let found = try LogRecovery.head(opened, of: mark, file), found.state == .inForce else {
+      let found = try LogRecovery.head(opened, of: mark, file)
+      guard let found, found.state == .inForce else {
+        if isWriting, let found { try end(opened, found, data) }
         _ = file.system.close(opened)
         return
       }
@@ -29,6 +32,14 @@ extension StoreLog {
       descriptor = -1
       throw error
     }
+  }
+
+  /// Ends a log that is out of force. Who has written the head that says so may have been killed before it was durable: after a power cut the one before it would be in force again,
+  /// and take back what is committed from now on.
+  private func end(_ log: Int32, _ head: LogHead, _ data: Int32) throws {
+    // One that was never in force has no other.
+    if head.number > 0, !policy.trustsHeads { try LogFile.ensure(log, head, file) }
+    LogFile.retire(file, log: log, data: data)
   }
 
   /// With a log, a commit that is not logged must be flushed, whatever the environment promises.
@@ -185,12 +196,16 @@ extension StoreLog {
   func close(_ environment: OpaquePointer, isAlone: () -> Bool) -> Bool {
     defer { detach() }
     lock.withLock { endPin() }
+    // What neither the log has nor LMDB has flushed.
+    if durability != .full, reasonToRecover == nil, descriptor < 0 || lastIsFlushed {
+      _ = mdb_env_sync(environment, 1)
+    }
     if reasonToRecover != nil { return leaveInForce() }
     if descriptor >= 0, (try? hasItsName()) == false, !leaveLostAtEnd(environment, isAlone: isAlone) {
       return false
     }
     // Another process may have made a log since this one wrote last.
-    if descriptor < 0, (try? adopt(environment)) == nil { return false }
+    if descriptor < 0, (try? adopt(environment, isWriting: false)) == nil { return false }
     if descriptor < 0 {
       var data: mdb_filehandle_t = -1
       mdb_env_get_fd(environment, &data)

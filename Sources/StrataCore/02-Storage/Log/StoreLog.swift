@@ -132,7 +132,7 @@ final class StoreLog: @unchecked Sendable {
     let base = UInt64(mdb_txn_id(transaction)) - 1
     if let environment = mdb_txn_env(transaction) {
       if descriptor >= 0, try !hasItsName() { try leaveLost(environment) }
-      if descriptor < 0 { try adopt(environment) }
+      if descriptor < 0 { try adopt(environment, isWriting: true) }
       if descriptor >= 0, try !readHead() { leaveRetired(environment) }
     }
     if descriptor < 0 {

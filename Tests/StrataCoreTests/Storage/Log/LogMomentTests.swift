@@ -225,4 +225,61 @@ struct LogMomentTests {
     }
     #expect(try value(options) == "6")
   }
+
+  /// Who has ended the log was killed before the head that says so was durable. Found by power cuts of several processes, any of which was killed.
+  @Test func aLogIsEndedForGoodBeforeAnythingIsCommittedWithoutIt() throws {
+    let source = try LoggedStore()
+    let (environment, _) = try source.openFilled()
+    let inForce = try source.image()
+    environment.close()
+    var ended = inForce
+    var head = try inForce.head.emptied
+    head.number = try inForce.head.number + 1
+    ended.log?.replaceSubrange(head.place..<head.place + head.bytes.count, with: head.bytes)
+    try ended.put(store)
+    let isFlushed = Atomic<Bool>(false)
+    try withExtendedLifetime(store) {
+      var options = LoggedStore.options()
+      let (sync, log) = (options.fileSystem.syncData, try StoreFile(store.path, .system).namedLog())
+      options.fileSystem.syncData = { descriptor in
+        if case .success(let status) = FileSystem.system.statusOfDescriptor(descriptor),
+          status.identity == log
+        {
+          isFlushed.store(true, ordering: .relaxed)
+        }
+        return sync(descriptor)
+      }
+      let environment = try store.open(options)
+      defer { environment.close() }
+      try environment.put(try environment.keyspace("rows"), "a", "new")
+      // The data file is flushed. That the log has gone need not be.
+      let cut = LoggedStore.Image(
+        data: try fileBytes(store.path), log: isFlushed.load(ordering: .relaxed) ? ended.log : inForce.log)
+      let copy = try LoggedStore()
+      try cut.put(copy)
+      let opened = try copy.open()
+      #expect(try opened.get(try opened.keyspace("rows"), "a") == "new")
+      opened.close()
+    }
+  }
+
+  /// Who has made the store may have been killed before its name was durable.
+  @Test func theNameOfAStoreWithoutCommitsIsMadeDurable() throws {
+    let count = Atomic<Int>(0)
+    try withExtendedLifetime(store) {
+      var options = LoggedStore.options()
+      options.fileSystem.open = { [open = options.fileSystem.open] path, flags, mode in
+        if flags & O_DIRECTORY != 0 { count.add(1, ordering: .relaxed) }
+        return open(path, flags, mode)
+      }
+      try store.open().close()
+      let environment = try store.open(options)
+      #expect(count.load(ordering: .relaxed) == 1)
+      try environment.put(try environment.keyspace("rows"), "a", "1")
+      environment.close()
+      count.store(0, ordering: .relaxed)
+      try store.open(options).close()
+      #expect(count.load(ordering: .relaxed) == 0)
+    }
+  }
 }

@@ -17,13 +17,25 @@ import TortureKit
     init(seed: UInt64) { self.seed = seed }
 
     mutating func round() throws -> Int {
-      let record = try LogCrewRecord(seed: seed)
-      var violation: TortureViolation?
-      let examined = try record.examine { found in
-        if violation == nil { violation = found }
-      }
+      let examined = try LogCrewRecord(seed: seed).examineAll()
       details = examined.details
-      if let violation { throw violation }
+      return examined.count
+    }
+  }
+
+  /// The same at some points, with one state each: a story takes a few seconds.
+  struct LogCrewSample: TortureKind {
+    static let name = "log-crew-sample"
+    static let cases = "crash states of a store with a log and several processes, here and there"
+
+    private let seed: UInt64
+    private(set) var details: [String: Int] = [:]
+
+    init(seed: UInt64) { self.seed = seed }
+
+    mutating func round() throws -> Int {
+      let examined = try LogCrewRecord(seed: seed).examineAll(cutEvery: 5, statesPerCut: 1, recoveryCuts: 1)
+      details = examined.details
       return examined.count
     }
   }
@@ -86,9 +98,22 @@ import TortureKit
       folder = scratch.path
     }
 
-    /// Cuts after every event, examines states, and reports those that break a promise; how many distinct ones there were.
+    /// Examines states; the first one that breaks a promise is the error.
+    func examineAll(cutEvery: Int = 1, statesPerCut: Int = 8, recoveryCuts: Int = 4) throws -> (
+      count: Int, details: [String: Int]
+    ) {
+      var violation: TortureViolation?
+      let examined = try examine(cutEvery: cutEvery, statesPerCut: statesPerCut, recoveryCuts: recoveryCuts) {
+        if violation == nil { violation = $0 }
+      }
+      if let violation { throw violation }
+      return examined
+    }
+
+    /// Cuts after every event, or every n-th, examines states, and reports those that break a promise; how many distinct ones there were.
     func examine(
-      recoveryCuts: Int = 4, until isEnough: () -> Bool = { false }, report: (TortureViolation) -> Void
+      cutEvery: Int = 1, statesPerCut: Int = 8, recoveryCuts: Int = 4, until isEnough: () -> Bool = { false },
+      report: (TortureViolation) -> Void
     ) throws -> (count: Int, details: [String: Int]) {
       let tear = [512, 256, 64][Int(seed % 3)]
       var disk = SimulatedDisk(folder: folder, tears: [LogExamination.logName: tear])
@@ -103,7 +128,8 @@ import TortureKit
           try promises.take(kind: kind, value: value)
           if let last = promises.lastBuilt { states.note(last, promises.previous[last] ?? 0) }
         }
-        disk.forEachState(atMost: 8, &random) { state in
+        guard number % cutEvery == Int(seed % UInt64(cutEvery)) else { continue }
+        disk.forEachState(atMost: statesPerCut, &random) { state in
           if isEnough() { return }
           do throws(TortureViolation) {
             let found = try examination.examine(state.files)
