@@ -188,7 +188,7 @@ extension Environment {
     _ file: StoreFile, _ options: EnvironmentOptions, _ patience: Patience
   ) throws -> Environment {
     let registry = EnvironmentRegistry.current
-    let identity = try findOrCreate(file, options)
+    let (identity, isOurs) = try findOrCreate(file, options)
     let known = try patience.wait { deadline in
       try registry.acquire(identity, path: file.path, until: deadline) {
         (try? $0.checkSameOptions(options)) != nil || options.meetsClosing && $0.isStuck
@@ -206,7 +206,8 @@ extension Environment {
     let turn = FileTurn(file, identity, isNeeded: !options.isTemporary)
     do {
       let opened = try OpenedEnvironment(
-        file, identity, options: options, inspection: options.inspection, turn: turn)
+        file, identity, options: options, inspection: options.inspection, turn: turn,
+        isNameDurable: isOurs)
       let environment = try Environment(
         file: file, identity: identity, options: options, opened: opened, turn: turn)
       if options.isTemporary { environment.unlinkFiles() }
@@ -272,10 +273,10 @@ extension Environment {
     }
   }
 
-  /// The file at the path, made first when it is missing and that is wanted.
+  /// The file at the path, made first when it is missing and that is wanted; whether this call has made it.
   private static func findOrCreate(
     _ file: StoreFile, _ options: EnvironmentOptions
-  ) throws -> FileSystem.Identity {
+  ) throws -> (identity: FileSystem.Identity, isOurs: Bool) {
     var isOurs = false
     while true {
       if let status = try file.status() {
@@ -284,7 +285,7 @@ extension Environment {
           throw StorageError(EEXIST, "open", path: file.path)
         }
         try file.check(status)
-        return status.identity
+        return (status.identity, isOurs)
       }
       if options.create == .never || options.isReadOnly {
         throw StorageError(ENOENT, "open", path: file.path)

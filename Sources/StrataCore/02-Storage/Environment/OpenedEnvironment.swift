@@ -21,10 +21,11 @@ struct OpenedEnvironment {
   /// - Parameters:
   ///   - inspection: how to look at the bytes before LMDB maps them.
   ///   - turn: announces to other processes that this one has the store open, before they can ask. The caller takes that back when opening fails.
+  ///   - isNameDurable: whether this process has made the file, and flushed its folder.
   /// - Throws: `StorageError`; nothing is left open, and the file is as it was.
   init(
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
-    inspection: EnvironmentOptions.Inspection, turn: FileTurn
+    inspection: EnvironmentOptions.Inspection, turn: FileTurn, isNameDurable: Bool = false
   ) throws {
     var settled = LogRecovery.Outcome(turn: nil, isLogAbsent: true)
     defer { settled.turn?.end() }
@@ -71,7 +72,7 @@ struct OpenedEnvironment {
         throw OpenedEnvironment.lockReplaced(file)
       }
       lockIdentity = lockNow
-      if canWrite { try OpenedEnvironment.settleName(handle, file, options) }
+      if canWrite && !isNameDurable { try OpenedEnvironment.settleName(handle, file, options) }
     } catch {
       mdb_env_close(handle)
       throw error
@@ -87,7 +88,12 @@ struct OpenedEnvironment {
     if options.isTemporary || options.isReadOnly || !options.flushesCommits { return }
     var information = MDB_envinfo()
     mdb_env_info(handle, &information)
-    if information.me_last_txnid == 0 { try file.system.syncDirectory(file.directory) }
+    if information.me_last_txnid > 0 { return }
+    do {
+      try file.system.syncDirectory(file.directory)
+    } catch let error as StorageError where error.kind == .permission {
+      // Whoever may not read the folder cannot flush it, and may use its stores all the same.
+    }
   }
 
   /// Makes an empty lock file, which LMDB prepares as it does one that it has made. So it is known from the beginning which one has the name: another process may
