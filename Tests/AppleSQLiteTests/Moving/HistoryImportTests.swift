@@ -374,19 +374,7 @@ import TortureKit
   func damaged() throws {
     let store = try SmallStore(history: true)
     try Self.write(Self.saves, SmallStore.model(), to: store.path)
-    let database = try SQLiteDatabase(store.path, flags: SQLITE_OPEN_READWRITE, name: store.path)
-    guard
-      case .integer(let page)? = try database.value(
-        "SELECT rootpage FROM sqlite_master WHERE name = 'ACHANGE'")
-    else {
-      Issue.record("There is no such table.")
-      return
-    }
-    database.close()
-    let file = try FileHandle(forWritingTo: store.url)
-    try file.seek(toOffset: UInt64(page - 1) * 4_096)
-    try file.write(contentsOf: Data(repeating: 0x55, count: 4_096))
-    try file.close()
+    try store.damage("ACHANGE")
     let error = #expect(throws: AppleStoreError.self) {
       try AppleSQLite.importStore(from: store.url, to: store.new, options: Self.options(SmallStore.model()))
     }

@@ -1,4 +1,3 @@
-import CStrataSQLite
 import Foundation
 import StrataCore
 import Testing
@@ -62,19 +61,7 @@ import TortureKit
 
   @Test(arguments: ["ACHANGE", "ATRANSACTION"])
   func aHistoryThatCannotBeReadStaysBehind(table: String) throws {
-    let database = try SQLiteDatabase(store.path, flags: SQLITE_OPEN_READWRITE, name: store.path)
-    guard
-      case .integer(let page)? = try database.value(
-        "SELECT rootpage FROM sqlite_master WHERE name = '\(table)'")
-    else {
-      Issue.record("There is no such table.")
-      return
-    }
-    database.close()
-    let file = try FileHandle(forWritingTo: store.url)
-    try file.seek(toOffset: UInt64(page - 1) * 4_096)
-    try file.write(contentsOf: Data(repeating: 0x55, count: 4_096))
-    try file.close()
+    try store.damage(table)
     #expect(try takenOver() == [])
   }
 

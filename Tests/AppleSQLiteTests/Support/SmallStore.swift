@@ -93,6 +93,18 @@ struct SmallStore {
     database.close()
   }
 
+  /// Overwrites the first page of a table.
+  func damage(_ table: String) throws {
+    let database = try SQLiteDatabase(path, flags: SQLITE_OPEN_READWRITE, name: path)
+    let page = try database.value("SELECT rootpage FROM sqlite_master WHERE name = '\(table)'")
+    database.close()
+    guard case .integer(let page)? = page else { throw CocoaError(.fileReadCorruptFile) }
+    let file = try FileHandle(forWritingTo: url)
+    try file.seek(toOffset: UInt64(page - 1) * 4_096)
+    try file.write(contentsOf: Data(repeating: 0x55, count: 4_096))
+    try file.close()
+  }
+
   var url: URL { URL(fileURLWithPath: path) }
   var new: URL { folder.url("New.strata") }
 

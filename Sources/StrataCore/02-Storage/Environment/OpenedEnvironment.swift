@@ -187,8 +187,10 @@ struct OpenedEnvironment {
     _ settled: LogRecovery.Outcome, _ turn: FileTurn
   ) throws {
     // Who makes a log has this turn: the mark of a new one is not taken for the old.
-    guard turn.tryTake() else { return }
-    defer { turn.leave() }
+    let hasTurn = turn.tryTake()
+    defer { if hasTurn { turn.leave() } }
+    // Where the system has no such locks, nobody has it.
+    guard try hasTurn || FileTurn.isAnnounced(file, descriptor) == nil else { return }
     if try LogRecovery(file: file, identity: identity).isAlone(), try !settled.isOutdated(file),
       try LogMark.read(file, descriptor) == mark
     {

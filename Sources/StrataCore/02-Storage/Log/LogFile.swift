@@ -124,10 +124,6 @@ struct LogTurn {
   private let descriptor: Int32
   private let closes: FileSystem?
 
-  private init(descriptor: Int32, closes: FileSystem?) {
-    (self.descriptor, self.closes) = (descriptor, closes)
-  }
-
   /// Takes the turn on a descriptor that stays open.
   static func takeAtOnce(_ file: StoreFile, _ descriptor: Int32) throws -> LogTurn {
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {

@@ -196,43 +196,46 @@ extension StoreLog {
   func close(_ environment: OpaquePointer, isAlone: () -> Bool) -> Bool {
     defer { detach() }
     lock.withLock { endPin() }
-    // What neither the log has nor LMDB has flushed.
-    if durability != .full, reasonToRecover == nil, descriptor < 0 || lastIsFlushed {
-      _ = mdb_env_sync(environment, 1)
-    }
-    if reasonToRecover != nil { return leaveInForce() }
+    if reasonToRecover != nil { return leaveInForce(environment) }
     if descriptor >= 0, (try? hasItsName()) == false, !leaveLostAtEnd(environment, isAlone: isAlone) {
       return false
     }
     // Another process may have made a log since this one wrote last.
-    if descriptor < 0, (try? adopt(environment, isWriting: false)) == nil { return false }
+    if descriptor < 0, (try? adopt(environment, isWriting: false)) == nil { return leaveInForce(environment) }
     if descriptor < 0 {
       var data: mdb_filehandle_t = -1
       mdb_env_get_fd(environment, &data)
       // A file with a mark, whose log another process uses without a name, is not whole.
-      do { if try LogMark.read(file, data) != nil { return false } } catch { return false }
+      let mark = Result { try LogMark.read(file, data) }
+      guard case .success(nil) = mark else { return leaveInForce(environment) }
       return true
     }
     var flags: UInt32 = 0
     mdb_env_get_flags(environment, &flags)
     guard flags & UInt32(MDB_RDONLY) == 0, let turn = try? LogTurn.takeAtOnce(file, descriptor) else {
-      return leaveInForce()
+      return leaveInForce(environment)
     }
     defer { turn.end() }
     // Only who is alone may write a head outside of a transaction.
-    guard isAlone(), let isInForce = try? readHead() else { return leaveInForce() }
+    guard isAlone(), (try? hasItsName()) == true, let isInForce = try? readHead() else {
+      return leaveInForce(environment)
+    }
     guard mdb_env_sync(environment, 1) == 0 else {
       flag(.suspect)
-      return leaveInForce()
+      return leaveInForce(environment)
     }
     if isInForce { return empty(environment) }
     leaveRetired(environment)
     return true
   }
 
-  /// The log has what the next opening needs.
-  private func leaveInForce() -> Bool {
-    if durability != .full && descriptor >= 0 { _ = file.system.syncData(descriptor) }
+  /// The log stays, for the next opening or for others that have the store open. What `.relaxed` has not flushed is flushed now. Should that fail, nobody can be told any more; nothing
+  /// that the log has is given up.
+  private func leaveInForce(_ environment: OpaquePointer) -> Bool {
+    if durability == .full { return false }
+    // LMDB has flushed all of a commit that is not in the log but its anchor.
+    if descriptor < 0 || lastIsFlushed { _ = mdb_env_sync(environment, 1) }
+    if descriptor >= 0 { _ = file.system.syncData(descriptor) }
     return false
   }
 }

@@ -69,7 +69,7 @@ extension LMDBStore {
       defer { environment.close() }
       try StoreHeader.requireMeta(environment)
       guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
-        throw StoreHeader.foreign(environment)
+        throw StorageError.foreign(environment.path)
       }
       try environment.write { transaction in
         try MetaKeyspace(keyspace: keyspace).put("metadata", encoded, transaction)
@@ -209,7 +209,7 @@ extension LMDBStore {
       defer { environment.close() }
       try StoreHeader.requireMeta(environment)
       guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
-        throw StoreHeader.foreign(environment)
+        throw StorageError.foreign(environment.path)
       }
       return try environment.read { try body(MetaKeyspace(keyspace: keyspace), $0, environment.path) }
     }

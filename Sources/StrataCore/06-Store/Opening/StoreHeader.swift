@@ -70,7 +70,9 @@ struct StoreHeader: Sendable {
   /// Refuses files that hold no store yet, and LMDB files of other programs before anything is created in them.
   static func requireMeta(_ environment: Environment) throws {
     if try isEmpty(environment) { throw empty(environment) }
-    guard try keyspaceNames(environment).contains(MetaKeyspace.name) else { throw foreign(environment) }
+    guard try keyspaceNames(environment).contains(MetaKeyspace.name) else {
+      throw StorageError.foreign(environment.path)
+    }
   }
 
   /// The names in LMDB's unnamed database, which every transaction knows under the number 1.
@@ -92,8 +94,6 @@ struct StoreHeader: Sendable {
         "The file holds no store: the one in it was destroyed, or whoever began to make one was interrupted. Opened for writing it becomes a new store."
     )
   }
-
-  static func foreign(_ environment: Environment) -> StorageError { .foreign(environment.path) }
 }
 
 extension StoreMetadata {

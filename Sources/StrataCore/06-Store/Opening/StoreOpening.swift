@@ -57,7 +57,7 @@ struct StoreOpening {
     if isNew && (options.isReadOnly || options.opensAsItIs) { throw StoreHeader.empty(environment) }
     if !isNew { try StoreHeader.requireMeta(environment) }
     guard let metaKeyspace = try environment.keyspaces([MetaKeyspace.name], within: patience)[0] else {
-      throw StoreHeader.foreign(environment)
+      throw StorageError.foreign(environment.path)
     }
     let meta = MetaKeyspace(keyspace: metaKeyspace)
     let versions = wantedVersions(held: held)

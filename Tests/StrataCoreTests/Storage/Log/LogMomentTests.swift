@@ -28,6 +28,14 @@ struct LogMomentTests {
     }
   }
 
+  /// Commits and makes checkpoints, so that pages of the first one are used again.
+  private static func goOn(_ environment: Environment, _ rows: Keyspace) throws {
+    for number in 4...40 {
+      try environment.put(rows, "a", "\(number)")
+      if number % 4 == 0 { try environment.flush() }
+    }
+  }
+
   private func value(_ options: EnvironmentOptions) throws -> String? {
     let environment = try store.open(options)
     defer { environment.close() }
@@ -39,11 +47,7 @@ struct LogMomentTests {
     let source = try LoggedStore()
     let (environment, rows) = try source.openFilled()
     let before = try source.image()
-    // Pages of the first checkpoint are used again.
-    for number in 4...40 {
-      try environment.put(rows, "a", "\(number)")
-      if number % 4 == 0 { try environment.flush() }
-    }
+    try Self.goOn(environment, rows)
     try environment.put(rows, "a", "last")
     let after = try source.image()
     environment.close()
@@ -68,10 +72,7 @@ struct LogMomentTests {
     let source = try LoggedStore()
     let (environment, rows) = try source.openFilled()
     let before = try source.image()
-    for number in 4...40 {
-      try environment.put(rows, "a", "\(number)")
-      if number % 4 == 0 { try environment.flush() }
-    }
+    try Self.goOn(environment, rows)
     let after = try source.image()
     environment.close()
     try before.put(store)
@@ -89,10 +90,7 @@ struct LogMomentTests {
     let source = try LoggedStore()
     let (environment, rows) = try source.openFilled()
     let before = try KilledStoreTests.tear(source.image())
-    for number in 4...40 {
-      try environment.put(rows, "a", "\(number)")
-      if number % 4 == 0 { try environment.flush() }
-    }
+    try Self.goOn(environment, rows)
     environment.close()
     let after = LoggedStore.Image(data: try source.image().data, log: nil)
     try before.put(store)
