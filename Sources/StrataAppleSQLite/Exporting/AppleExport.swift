@@ -25,8 +25,7 @@ struct AppleExport {
     TemporaryFolder.removeLeftovers(beside: destination)
     var options = LMDBStoreOptions()
     options.isReadOnly = true
-    options.ignoresVersionHashes = true
-    let store = try LMDBStore(url: source, schema: try LMDBStore.model(at: source).schema(), options: options)
+    let store = try LMDBStore.openAsCarried(at: source, options: options).store
     defer { store.close() }
     let window = try StoreWindow(store)
     let folder = try TemporaryFolder(beside: destination)

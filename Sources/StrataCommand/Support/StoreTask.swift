@@ -94,16 +94,9 @@ enum StorePath {
 
   /// Opens a store as it is, with the model that it carries, for reading only: nothing is written and nothing migrated.
   static func open(_ path: String) throws -> LMDBStore {
-    let url = resolved(path)
     var options = LMDBStoreOptions()
     options.isReadOnly = true
-    // One that holds the entities of a configuration has the hashes of these alone.
-    options.ignoresVersionHashes = true
-    do {
-      return try LMDBStore(url: url, schema: try LMDBStore.model(at: url).schema(), options: options)
-    } catch let error as StorageError where error.kind == .busy {
-      throw error
-    }
+    return try LMDBStore.openAsCarried(at: resolved(path), options: options).store
   }
 
   /// One commit of a store, which is open until `body` returns.

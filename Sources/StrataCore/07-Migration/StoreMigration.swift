@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 extension LMDBStore {
   /// Brings the store in the file at `url` to another version of its model, as far as that can be inferred (rule 307). Where it is of that
@@ -107,26 +106,28 @@ struct StoreMigration {
 
   /// What became of the store; nil when there was a save meanwhile, or the file was exchanged.
   private func attempt(_ schema: Schema, _ file: StoreFile, isLocked: Bool) throws -> Outcome? {
-    guard let source = try openSource(schema) else { return .nothing }
+    guard let (source, carried) = try openSource(schema) else { return .nothing }
     defer { source.close() }
     // Said now rather than when all work is done; asked again then.
     try MigrationDraft.requireAlone(source, file)
     let comparison = try compare(schema, source)
-    if let change = try inPlaceChange(comparison, source) {
-      return try apply(change, schema, source, file) ? .inPlace : nil
-    }
     do {
+      if let change = try inPlaceChange(comparison, source, carried) {
+        try apply(change, schema, source, file)
+        return .inPlace
+      }
       let lock = isLocked ? try SourceLock(source.parts.environment, options.patience) : nil
       // What it could throw has been thrown by then.
       defer { try? lock?.end() }
-      return try attempt(schema, file, source, comparison, lock) ? .newFile : nil
+      return try attempt(schema, file, source, carried, comparison, lock) ? .newFile : nil
     } catch let error as StorageError where error.kind == .replaced {
       return nil
     }
   }
 
   private func attempt(
-    _ schema: Schema, _ file: StoreFile, _ source: LMDBStore, _ comparison: Comparison, _ lock: SourceLock?
+    _ schema: Schema, _ file: StoreFile, _ source: LMDBStore, _ carried: LMDBStore.CarriedModel,
+    _ comparison: Comparison, _ lock: SourceLock?
   ) throws -> Bool {
     guard let snapshot = try source.makeSnapshot() as? LMDBSnapshot else {
       throw StorageError(
@@ -134,8 +135,10 @@ struct StoreMigration {
     }
     defer { snapshot.release() }
     let rows = Rows(comparison, snapshot)
+    // All that follows is of this view, and so must the model be: another process may have migrated the store since it was read.
     let (header, moment) = try snapshot.read { reader, transaction in
-      (
+      try reader.parts.require(carried, transaction)
+      return (
         try StoreHeader(reader.parts.meta, transaction, path: reader.parts.environment.path),
         try reader.parts.moment(transaction)
       )
@@ -156,27 +159,25 @@ struct StoreMigration {
   }
 
   /// The store as it is, with its own model; nil when there is nothing to do.
-  private func openSource(_ schema: Schema) throws -> LMDBStore? {
-    let stored: ManagedObjectModel
+  private func openSource(_ schema: Schema) throws -> (LMDBStore, LMDBStore.CarriedModel)? {
+    var options = options
+    options.opensAsItIs = true
+    options.isReadOnly = false
+    let (source, carried): (LMDBStore, LMDBStore.CarriedModel)
     do {
-      stored = try LMDBStore.model(at: url)
+      (source, carried) = try LMDBStore.openAsCarried(at: url, options: options)
     } catch let error as StorageError where error.kind == .damaged {
       throw CoreDataError(
         .migrationMissingSourceModel, "The model in the store cannot be read.",
         userInfo: [NSUnderlyingErrorKey: error])
     }
-    var options = options
-    options.opensAsItIs = true
-    options.ignoresVersionHashes = true
-    options.isReadOnly = false
-    let source = try LMDBStore(url: url, schema: stored.schema(), options: options)
     let entities = try wantedEntities(schema)
     let wanted = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.versionHash) })
     if source.metadata.versionHashes == wanted {
       source.close()
       return nil
     }
-    return source
+    return (source, carried)
   }
 
   /// How the two versions of the model differ.
@@ -209,10 +210,13 @@ struct StoreMigration {
 
   /// The change as one that touches no row; nil when there are rows to be written anew, and while another process has the store open: it goes on with
   /// the file that it has.
-  private func inPlaceChange(_ comparison: Comparison, _ source: LMDBStore) throws -> InPlaceChange? {
+  private func inPlaceChange(
+    _ comparison: Comparison, _ source: LMDBStore, _ carried: LMDBStore.CarriedModel
+  ) throws -> InPlaceChange? {
     if options.migratesAllRows || permission.isForCopy || !source.parts.environment.isAlone { return nil }
     let (catalogue, versions) = try source.parts.environment.read { transaction in
-      (try source.parts.readCatalogue(transaction), try source.parts.storedVersions(transaction))
+      try source.parts.require(carried, transaction)
+      return (try source.parts.readCatalogue(transaction), try source.parts.storedVersions(transaction))
     }
     guard let versions else { return nil }
     return try? InPlaceChange(comparison.pairing, comparison.plan, comparison.losses, catalogue, versions)
@@ -220,7 +224,6 @@ struct StoreMigration {
 
   /// Gives the store its new model, and everything that follows from it.
   private func apply(_ change: InPlaceChange, _ schema: Schema, _ source: LMDBStore, _ file: StoreFile) throws
-    -> Bool
   {
     progress.begin(total: 1)
     try progress.stopIfCancelled()
@@ -230,15 +233,10 @@ struct StoreMigration {
     options.isReadOnly = false
     options.createsIfMissing = false
     options.fills = change.fills
-    do {
-      try LMDBStore(url: url, schema: schema, configurationName: configurationName, options: options).close()
-    } catch let error as StorageError where error.kind == .replaced {
-      return false
-    }
+    try LMDBStore(url: url, schema: schema, configurationName: configurationName, options: options).close()
     MigrationHooks.reached(.changed, file.path)
     progress.complete(1)
     progress.report?(progress)
-    return true
   }
 
   private func judge(_ schema: Schema, _ header: StoreHeader) throws -> LossJudge {
@@ -405,18 +403,4 @@ private struct RecordedHistory {
     try HistoryMark.begin(in: meta, behind: commit, transaction)
     for (name, bytes) in consumers { try meta.put(HistoryFormat.consumerPrefix + name, bytes, transaction) }
   }
-}
-
-/// Where tests can look at a migration, or disturb it.
-enum MigrationHooks {
-  enum Place: String { case copied, filled, exchanged, changed }
-
-  private static let hooks = Mutex<[String: @Sendable (Place) -> Void]>([:])
-
-  /// From now on `hook` is called at each place of the migrations of the store at that path; nil ends it.
-  static func set(_ hook: (@Sendable (Place) -> Void)?, for path: String) {
-    hooks.withLock { $0[path] = hook }
-  }
-
-  static func reached(_ place: Place, _ path: String) { hooks.withLock { $0[path] }?(place) }
 }

@@ -24,10 +24,17 @@ struct HistoryTable {
       + (statement.bind(.uuid(identifier), as: .uuid) ?? "NULL")
   }
 
+  /// That the namespace holds the store that was opened.
+  private func isOpened(_ statement: inout SQLStatement) -> String {
+    "EXISTS (SELECT 1 FROM \(store) s\(condition(&statement)))"
+  }
+
   /// - Throws: ``StorageError`` `.replaced` when the namespace holds another store.
-  func requireRow(_ result: SQLResult) throws {
-    if result.rowCount > 0 { return }
-    throw StorageError(
+  func requireRow(_ result: SQLResult) throws { if result.rowCount == 0 { throw Self.isReplaced } }
+
+  /// The error for a namespace that holds another store.
+  static var isReplaced: StorageError {
+    StorageError(
       .replaced, operation: "read store", path: "",
       detail:
         "The namespace does not hold the store any more that was opened: it was destroyed, replaced, or migrated to another version of its model."
@@ -66,7 +73,9 @@ struct HistoryTable {
   func end() -> [SQLStatement] {
     var statement = SQLStatement("UPDATE \(store) s SET history_purged = NULL, history_mark = NULL")
     statement += condition(&statement)
-    return [statement, SQLStatement("DELETE FROM \(consumers)")]
+    var removal = SQLStatement("DELETE FROM \(consumers) WHERE ")
+    removal += isOpened(&removal)
+    return [statement, removal]
   }
 
   // MARK: Marks
@@ -217,7 +226,8 @@ struct HistoryTable {
   ) throws -> Int {
     var lock = SQLStatement("SELECT s.commit_number, s.history_purged, s.history_mark FROM \(store) s")
     lock += condition(&lock) + (waits ? " FOR UPDATE" : " FOR UPDATE SKIP LOCKED")
-    let answers = try connection.run([SQLStatement("BEGIN"), lock], deadline: deadline)
+    let answers = try connection.run(
+      [SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"), lock], deadline: deadline)
     guard let bounds = try bounds(answers[1]) else {
       try connection.run(SQLStatement("COMMIT"), deadline: deadline)
       return 0
@@ -253,17 +263,18 @@ struct HistoryTable {
 
   // MARK: Consumers
 
+  /// Touches no row when the namespace holds another store.
   func setConsumer(_ name: String, to number: UInt64?, at date: Date) -> SQLStatement {
     var statement = SQLStatement()
     let words = statement.bind(name)
     guard let number else {
-      statement += "DELETE FROM \(consumers) WHERE name = \(words)"
+      statement += "DELETE FROM \(consumers) WHERE name = \(words) AND " + isOpened(&statement)
       return statement
     }
-    statement += "INSERT INTO \(consumers) (name, number, at) VALUES (\(words), "
+    statement += "INSERT INTO \(consumers) (name, number, at) SELECT \(words), "
     statement += statement.bind(Int64(clamping: number)) + ", "
-    statement += (statement.bind(.date(date), as: .float8) ?? "NULL") + ") "
-    statement += "ON CONFLICT (name) DO UPDATE SET number = excluded.number, at = excluded.at"
+    statement += (statement.bind(.date(date), as: .float8) ?? "NULL") + " WHERE " + isOpened(&statement)
+    statement += " ON CONFLICT (name) DO UPDATE SET number = excluded.number, at = excluded.at"
     return statement
   }
 

@@ -79,7 +79,10 @@ extension PostgresStore: HistoryStore {
         .persistentStoreOperation, "The name of a consumer has 1 to 200 bytes, and none is 0.")
     }
     let statement = table.setConsumer(name, to: number, at: keeping.clock())
-    try onConnection { connection, deadline in _ = try connection.run(statement, deadline: deadline) }
+    try onConnection { connection, deadline in
+      let result = try connection.run(statement, deadline: deadline)
+      if number != nil, result.affectedCount == 0 { throw HistoryTable.isReplaced }
+    }
   }
 
   package func historyConsumers() throws -> [HistoryConsumer] {
@@ -94,7 +97,8 @@ extension PostgresStore: HistoryStore {
     let table = table
     try onConnection { connection, deadline in
       _ = try connection.run(
-        [SQLStatement("BEGIN")] + table.end() + [SQLStatement("COMMIT")], deadline: deadline)
+        [SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED")] + table.end() + [SQLStatement("COMMIT")],
+        deadline: deadline)
     }
     recent.withLock { $0.isRecording = false }
   }

@@ -29,7 +29,7 @@ struct PostgresMigration {
   /// - Throws: `CoreDataError` 134190 when it cannot be inferred, 134130 and 134110 when something would be lost, 134111 for values that must be unique and are not;
   ///   ``SQLError``, ``StorageError``. The store is what it was then.
   func run() throws {
-    try connection.run(SQLStatement("BEGIN"))
+    try connection.run(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
     var lock = SQLStatement("SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(")
     lock += lock.bind("strata " + namespace) + ", 0))"
     try connection.run([TableLocks.limit(timeout), lock])

@@ -95,6 +95,15 @@ struct PostgresKind: StoreEngineKind {
       options: options(description))
   }
 
+  /// By the namespace, for all processes.
+  /// - Throws: ``StorageError`` `.serverBusy` while another one migrates the store; what `body` throws.
+  func inTurn<R>(_ description: PersistentStoreDescription, _ patience: Patience, _ body: () throws -> R)
+    throws
+    -> R
+  {
+    try PostgresStores.inTurn(at: url(description), patience, options(description), body)
+  }
+
   /// See `PostgresStores.destroy`.
   /// - Throws: as that does.
   func destroy(_ description: PersistentStoreDescription) throws {

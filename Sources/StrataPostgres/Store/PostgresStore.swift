@@ -132,7 +132,7 @@ package final class PostgresStore: StoreEngine {
     throws
     -> Catalogue.Finding
   {
-    try connection.run(SQLStatement("BEGIN"))
+    try connection.run(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
     var lock = SQLStatement("SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(")
     lock += lock.bind("strata " + mapping.namespace) + ", 0))"
     try connection.run(lock)

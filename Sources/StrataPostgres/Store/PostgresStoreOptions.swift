@@ -133,6 +133,31 @@ public enum PostgresStores {
     }
   }
 
+  /// Runs `body`, which takes several connections of its own, when no other process has this turn at the store.
+  /// - Throws: ``StorageError`` `.serverBusy` when another one keeps it longer than `patience`; what `body` throws.
+  static func inTurn<R>(
+    at url: URL, _ patience: Patience, _ options: PostgresStoreOptions, _ body: () throws -> R
+  ) throws -> R {
+    try withConnection(url, options) { address, connection in
+      // The lock is the session's, so it ends with the connection.
+      try patience.wait { deadline in
+        var lock = SQLStatement("SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended(")
+        lock += lock.bind("strata stages " + address.namespace) + ", 0))::text"
+        while try connection.run(lock).text(0, 0) != "true" {
+          guard .now < deadline else {
+            throw StorageError(
+              .serverBusy, operation: "migrate", path: "",
+              detail:
+                "Another process migrates the store in stages. Nothing was changed; try again when it has finished."
+            )
+          }
+          usleep(20_000)
+        }
+      }
+      return try withExtendedLifetime(connection) { try body() }
+    }
+  }
+
   /// Deletes the store at `url`: its namespace, with all that is in it. Where there is none, nothing happens.
   ///
   /// Whoever has the store open gets ``StorageError`` of kind `damaged` or `replaced` from then on.
@@ -140,7 +165,7 @@ public enum PostgresStores {
   ///   `.serverBusy` when somebody holds a table longer than the timeout.
   public static func destroy(at url: URL, options: PostgresStoreOptions = PostgresStoreOptions()) throws {
     try withConnection(url, options) { address, connection in
-      try connection.run(SQLStatement("BEGIN"))
+      try connection.run(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
       try connection.run(TableLocks.limit(options.timeout))
       switch try Catalogue.find(address.namespace, on: connection) {
       case .nothing: break
@@ -152,8 +177,15 @@ public enum PostgresStores {
         try connection.run(
           SQLStatement(
             "SELECT 1 FROM \(StoreMapping.qualified("strata_store", address.namespace)) FOR UPDATE"))
-        let tables = try catalogue.tables(in: address.namespace, on: connection)
-        try TableLocks(connection: connection, timeout: options.timeout).take(tables)
+        // A migration may have been waited for.
+        guard case .store(let newest) = try Catalogue.find(address.namespace, on: connection) else {
+          throw SQLResult.damaged
+        }
+        try TableLocks(connection: connection, timeout: options.timeout).take(
+          newest.tables(in: address.namespace, on: connection))
+        // And so may somebody who has made a table.
+        let late = try newest.strangers(in: address.namespace, on: connection)
+        guard late.isEmpty else { throw strangers(address.namespace, late) }
         try connection.run(SQLStatement("DROP SCHEMA \(Identifier.quoted(address.namespace)) CASCADE"))
       }
       try connection.run(SQLStatement("COMMIT"))

@@ -412,7 +412,7 @@ final class CommitRun {
     _ token: Token, _ mapping: StoreMapping, _ connection: PostgresConnection,
     _ deadline: ContinuousClock.Instant
   ) throws -> UInt64? {
-    try connection.run(SQLStatement("BEGIN"), deadline: deadline)
+    try connection.run(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"), deadline: deadline)
     try connection.run(
       SQLStatement("SELECT commit_number FROM \(mapping.storeTable) FOR UPDATE"),
       deadline: deadline)

@@ -144,6 +144,33 @@ import Testing
     #expect(foreign?.code == .persistentHistoryTokenExpired)
   }
 
+  @Test func whoHasOpenedAStoreThatWasReplacedChangesNoReadersOfTheNewOne() throws {
+    let stand = try ServerStand(Self.model(), options: Self.recording())
+    let context = stand.context()
+    try context.make("Subject", ["name": "1"])
+    try context.save()
+    try PostgresStores.destroy(at: stand.url)
+    let next = try ServerStand(Self.model(), url: stand.url, options: Self.recording())
+    let other = next.context()
+    try other.make("Subject", ["name": "2"])
+    try other.save()
+    try next.store.setHistoryConsumer(named: "widget", to: 1)
+    for number in [1, nil] as [UInt64?] {
+      let error = #expect(throws: StorageError.self) {
+        try stand.store.setHistoryConsumer(named: "late", to: number)
+        // No reader has that name, so nothing is to be removed.
+        if number == nil { throw HistoryTable.isReplaced }
+      }
+      #expect(error?.kind == .replaced)
+    }
+    try stand.store.setHistoryConsumer(named: "widget", to: nil)
+    try stand.store.endHistory()
+    #expect(try next.store.historyConsumers().map(\.name) == ["widget"])
+    #expect(
+      try next.coordinator.history(.fetchHistory(after: PersistentHistoryToken?.none)).transactions.count == 1
+    )
+  }
+
   @Test func readersAreRememberedAndAHistoryEnds() throws {
     var options = Self.recording()
     options.historyRetention = HistoryRetention(maximumAge: nil, dropsConsumed: true)

@@ -101,4 +101,20 @@ import Testing
     #expect(failure.withLock { $0 } == nil)
     #expect(throws: StorageError.self) { try PostgresStores.metadata(at: stand.url) }
   }
+
+  @Test func stagesTakeTurnsAmongProcesses() throws {
+    let stand = try ServerStand(Library.make())
+    let options = PostgresStoreOptions()
+    var isTaken = false
+    try PostgresStores.inTurn(at: stand.url, Patience(.seconds(30)), options) {
+      let error = #expect(throws: StorageError.self) {
+        try PostgresStores.inTurn(at: stand.url, Patience(.milliseconds(30)), options) {
+          Issue.record("both had the turn")
+        }
+      }
+      #expect(error?.kind == .serverBusy)
+    }
+    try PostgresStores.inTurn(at: stand.url, Patience(.seconds(30)), options) { isTaken = true }
+    #expect(isTaken)
+  }
 }

@@ -70,6 +70,7 @@ struct MigrationDisturbanceTests {
     let (folder, url) = (folder, url)
     MigrationHooks.set(
       { place in
+        if place == .looked || place == .compared { return }
         // What a process finds that comes after a kill: all files as they are at this moment.
         let image = folder.deletingLastPathComponent().appendingPathComponent(
           folder.lastPathComponent + "-\(place.rawValue)")
@@ -270,7 +271,7 @@ struct MigrationDisturbanceTests {
     let url = url
     MigrationHooks.set(
       { place in
-        rounds.withLock { $0 += 1 }
+        if place == .copied || place == .filled { rounds.withLock { $0 += 1 } }
         if place == .filled { rename(other.path, url.path) }
       }, for: url.path)
     try LMDBStore.migrate(at: url, to: model("title"))

@@ -93,7 +93,7 @@ struct StagedMigrationTests {
     #expect(calls.all == ["2 to 3"])
   }
 
-  @Test("two processes open a store with stages at once: one goes through them, the other finds it migrated")
+  @Test("two threads open a store with stages at once: one goes through them, the other finds it migrated")
   func atOnce() async throws {
     let (url, calls) = (stand.url, calls)
     let failures = await withTaskGroup(of: String?.self) { group in
@@ -123,6 +123,90 @@ struct StagedMigrationTests {
     }
     #expect(failures == [])
     #expect(calls.all == ["1 to 2", "2 to 3", "3 to 4"])
+    #expect(try version() == 4)
+  }
+
+  /// Its handler multiplies: twice would be wrong.
+  @Test("two processes open a store with stages at once: each handler runs once, whoever comes first")
+  func processesAtOnce() async throws {
+    let context = try stand.open(Self.model(1))
+    try context.performAndWait {
+      for object in try context.fetch(FetchRequest<ManagedObject>(entityName: "Spot")) {
+        object.setValue("x", forKey: "a0")
+      }
+      try context.save()
+    }
+    try stand.close()
+    let path = stand.url.path
+    let other = Mutex<String?>(nil)
+    let came = path + ".came"
+    let ended = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      defer { ended.signal() }
+      do {
+        for _ in 0..<36_000 where !FileManager.default.fileExists(atPath: came) { usleep(10_000) }
+        try Self.openDoubling(path) {}
+      } catch { other.withLock { $0 = "\(error)" } }
+    }
+    await #expect(processExitsWith: .success) { [path = path as String, came = came as String] in
+      try Self.openDoubling(path) {
+        try Data().write(to: URL(fileURLWithPath: came))
+        usleep(200_000)
+      }
+    }
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        ended.wait()
+        continuation.resume()
+      }
+    }
+    #expect(other.withLock { $0 } == nil)
+    let last = try stand.open(Self.model(3))
+    try last.performAndWait {
+      let values = try last.fetch(FetchRequest<ManagedObject>(entityName: "Spot")).map {
+        $0.value(forKey: "a0") as? String
+      }
+      #expect(values == ["xxxx"])
+    }
+    try stand.close()
+    #expect(!FileManager.default.fileExists(atPath: path + "-stages"))
+  }
+
+  /// Opens the store at `path` by stages whose handlers double a text; `then` runs in the first.
+  private static func openDoubling(_ path: String, _ then: @escaping () throws -> Void) throws {
+    let stages = [(1, 2), (2, 3)].map { from, to in
+      let stage = custom(from, to, Calls()) as! CustomMigrationStage
+      stage.willMigrateHandler = nil
+      stage.didMigrateHandler = { manager, _ in
+        try then()
+        let context = try #require(manager.container).newBackgroundContext()
+        try context.performAndWait {
+          for object in try context.fetch(FetchRequest<ManagedObject>(entityName: "Spot")) {
+            let text = object.value(forKey: "a0") as? String ?? ""
+            object.setValue(text + text, forKey: "a0")
+          }
+          try context.save()
+        }
+      }
+      return stage
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model(3))
+    var description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
+    description.stagedMigrationManager = StagedMigrationManager(stages)
+    description.timeout = .seconds(300)
+    try coordinator.remove(try coordinator.addPersistentStore(description))
+  }
+
+  @Test("a store that a program without stages brings to the last version meanwhile is left as it is")
+  func broughtByAnother() throws {
+    let (url, calls) = (stand.url, calls)
+    let stage = custom(1, 2) as! CustomMigrationStage
+    stage.willMigrateHandler = { _, stage in
+      calls.note(stage.label)
+      try LMDBStore.migrate(at: url, to: Self.model(4))
+    }
+    try open(4, [stage, custom(2, 3), custom(3, 4)])
+    #expect(calls.all == ["1 to 2"])
     #expect(try version() == 4)
   }
 }

@@ -100,7 +100,7 @@ struct OpenedEnvironment {
   /// have put the one that belongs to the store aside for a moment, while it exchanges the file.
   ///
   /// Its room is taken at once: LMDB maps it, and on a full medium the system would end the process by a signal when it is written.
-  private static func makeLockFile(_ file: StoreFile, readers: Int) throws -> FileSystem.Identity? {
+  static func makeLockFile(_ file: StoreFile, readers: Int) throws -> FileSystem.Identity? {
     // This process has no locks on it, so closing it drops none.
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let descriptor = file.system.open(file.lockPath, flags, 0o600)

@@ -79,8 +79,9 @@ extension Environment {
       try file.checkPlain(status)
       let code = fileSystem.unlink(file.path)
       if code != 0 { throw StorageError(-code, "unlink", path: file.path) }
-      try removeLockFile(file)
+      // The lock file stays until everything has gone: others that are to make a store under the name wait for it.
       file.removeLog()
+      StageTurn.removeLeftover(beside: file)
       try file.removeAllReplaced()
       try fileSystem.syncDirectory(file.directory)
     }
@@ -174,8 +175,8 @@ extension Environment {
     try destination.system.syncDirectory(destination.directory)
   }
 
-  /// Runs `exchange`, which says whether it has put another file in the place of the store's, while the lock file has another name. A process that opens the name
-  /// meanwhile makes a lock file that is removed, too, and its writes are refused.
+  /// Runs `exchange`, which says whether it has put another file in the place of the store's, while a lock file has the name that nobody can use. A process that opens the name
+  /// meanwhile waits, and opens it again. Where names cannot be exchanged there is no lock file meanwhile: it makes one that is removed, too, and its writes are refused.
   ///
   /// When the store's file stays, so does its lock file, with the table of those who read it: writers who did not know of them would use their pages again. A
   /// process that is killed in between leaves the store without it.
@@ -192,23 +193,30 @@ extension Environment {
     file.removeLog()
     // Should it be left behind, the next draft in the folder removes it.
     let aside = StoreDraft(.new, beside: file)
-    let code = file.system.rename(file.lockPath, aside.file.lockPath)
-    if code != 0 && code != -ENOENT {
-      aside.forget()
-      throw StorageError(-code, "rename", path: file.lockPath)
+    let closed = try ClosedLockFile(aside, for: file)
+    var code: Int32 = 0
+    if closed == nil {
+      code = file.system.rename(file.lockPath, aside.file.lockPath)
+      if code != 0 && code != -ENOENT {
+        aside.forget()
+        throw StorageError(-code, "rename", path: file.lockPath)
+      }
     }
     let result = Result { try exchange() }
     if case .success(true) = result {
-      aside.remove()
+      // Its own name first: who has opened the new file meanwhile keeps no lock file that goes afterwards.
       try removeLockFile(file)
     } else if code == 0, case .success(let status) = file.system.status(file.path),
       status.identity == identity
     {
-      _ = file.system.rename(aside.file.lockPath, file.lockPath)
-      aside.forget()
-    } else {
-      aside.remove()
+      if closed != nil {
+        _ = file.system.exchange(aside.file.lockPath, file.lockPath)
+      } else {
+        _ = file.system.rename(aside.file.lockPath, file.lockPath)
+      }
     }
+    aside.remove()
+    closed?.open()
     return try result.get()
   }
 
@@ -216,4 +224,31 @@ extension Environment {
     let code = file.system.unlink(file.lockPath)
     if code != 0 && code != -ENOENT { throw StorageError(-code, "unlink", path: file.lockPath) }
   }
+}
+
+/// A lock file that has the name of the store's while the store's file is exchanged, and that nobody can use: its first byte is locked. Who comes to open the store
+/// meanwhile waits, and opens it again afterwards.
+private struct ClosedLockFile {
+  private let descriptor: Int32
+  private let system: FileSystem
+
+  /// Puts it in the place of the store's lock file, which has the name of the draft's then. Nil where there is none, or names cannot be exchanged.
+  init?(_ draft: StoreDraft, for file: StoreFile) throws {
+    system = file.system
+    let path = draft.file.lockPath
+    guard try file.lockIdentity() != nil else { return nil }
+    descriptor = system.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    if descriptor < 0 {
+      draft.forget()
+      throw StorageError(-descriptor, "open", path: file.lockPath)
+    }
+    file.givePermissions(to: path)
+    if system.lockFirstByte(descriptor) == 0, system.exchange(path, file.lockPath) == 0 { return }
+    _ = system.unlink(path)
+    _ = system.close(descriptor)
+    return nil
+  }
+
+  /// Those who have waited go on.
+  func open() { _ = system.close(descriptor) }
 }

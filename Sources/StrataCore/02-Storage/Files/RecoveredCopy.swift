@@ -46,6 +46,9 @@ struct RecoveredCopy {
     }
   }
 
+  /// Whether it is another file than the store's.
+  var isCopy: Bool { draft != nil }
+
   func remove() { draft?.remove() }
 
   /// Whether the file is not whole without the log beside it. A process that has it open makes it whole.

@@ -69,7 +69,8 @@ enum SoleUse {
     guard case .success(let own) = system.statusOfDescriptor(descriptor),
       try file.lockIdentity() == own.identity
     else { return nil }
-    defer { _ = system.unlink(file.lockPath) }
+    // Another one that has the name meanwhile belongs to a process that has opened what lies there.
+    defer { if (try? file.lockIdentity()) == own.identity { _ = system.unlink(file.lockPath) } }
     guard try file.status()?.identity == status?.identity else { return nil }
     return try body(status)
   }

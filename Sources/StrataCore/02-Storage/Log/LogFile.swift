@@ -98,7 +98,12 @@ enum LogFile {
   }
 
   /// Removes the mark of the data file, and then the log, which is empty. The mark goes before the log: a mark without a log would speak of lost saves.
-  static func retire(_ file: StoreFile, log: Int32, data: Int32) {
+  ///
+  /// Another mark is that of a log that another process has made since this one lost its name: it stays.
+  static func retire(_ file: StoreFile, _ head: LogHead, log: Int32, data: Int32) {
+    let mark = Result { try LogMark.read(file, data) }
+    // One that was never in force has no number, and has no mark either.
+    if head.number > 0, case .success(let mark?) = mark, mark != head.identity { return }
     if LogMark.remove(file, data) {
       remove(file, log)
     } else {

@@ -355,7 +355,7 @@ struct LogRecovery {
     if code != 0 { throw StorageError(-code, "fsync", path: file.path) }
     if !plan.records.isEmpty { try LogReplay(file: file, identity: identity, plan: plan).run() }
     _ = LogFile.copy(log, try LogFile.replace(log, head, by: head.emptied, file), file)
-    LogFile.retire(file, log: log, data: data)
+    LogFile.retire(file, head, log: log, data: data)
   }
 }
 
@@ -379,6 +379,10 @@ private struct LogReplay {
     defer { mdb_env_close(environment) }
     mdb_env_set_mapsize(environment, mapSize)
     mdb_env_set_maxdbs(environment, 1 << 12)
+    // LMDB would make one that is this user's alone.
+    if try file.lockIdentity() == nil {
+      _ = try OpenedEnvironment.makeLockFile(file, readers: EnvironmentOptions().maxReaders)
+    }
     code =
       FileMaking.run { mdb_env_open(environment, file.path, UInt32(MDB_NOSUBDIR | MDB_NOTLS), 0o600) }
       ?? FileMaking.code

@@ -39,7 +39,7 @@ extension StoreLog {
   private func end(_ log: Int32, _ head: LogHead, _ data: Int32) throws {
     // One that was never in force has no other.
     if head.number > 0, !policy.trustsHeads { try LogFile.ensure(log, head, file) }
-    LogFile.retire(file, log: log, data: data)
+    LogFile.retire(file, head, log: log, data: data)
   }
 
   /// With a log, a commit that is not logged must be flushed, whatever the environment promises.
@@ -158,7 +158,7 @@ extension StoreLog {
   func leaveRetired(_ environment: OpaquePointer) {
     var data: mdb_filehandle_t = -1
     mdb_env_get_fd(environment, &data)
-    LogFile.retire(file, log: descriptor, data: data)
+    LogFile.retire(file, head, log: descriptor, data: data)
     detach()
     plainCommits = policy.commitsBefore
   }
@@ -184,7 +184,7 @@ extension StoreLog {
     guard (try? replaceHead(head.emptied)) != nil else { return false }
     var data: mdb_filehandle_t = -1
     mdb_env_get_fd(environment, &data)
-    LogFile.retire(file, log: descriptor, data: data)
+    LogFile.retire(file, head, log: descriptor, data: data)
     return true
   }
 

@@ -23,16 +23,57 @@ extension LMDBStore {
 
   /// The same with classes, found by their names.
   package static func modelWithClasses(at url: URL) throws -> ManagedObjectModel {
+    try carriedModel(at: url).model
+  }
+
+  private static func carriedModel(at url: URL) throws -> CarriedModel {
     let data = try inspect(url) { meta, transaction, path in
       _ = try StoreHeader(meta, transaction, path: path)
       return try meta.data("model", transaction) ?? Data()
     }
     do {
-      return try ModelCoding.decode(data)
+      return CarriedModel(model: try ModelCoding.decode(data), document: data)
     } catch {
       throw StorageError(
         .damaged, operation: "read model", path: url.path,
         detail: "The model in the store is damaged: \(error)")
+    }
+  }
+
+  /// A model that a store carries.
+  package struct CarriedModel {
+    /// With classes, found by their names.
+    package let model: ManagedObjectModel
+    /// As the store has it.
+    let document: Data
+  }
+
+  /// So often others may bring the store to another version while it is being opened.
+  private static let mostChanges = 16
+
+  /// Opens the store at `url` with the model that it carries, which another process may change at any moment: then it is read again.
+  ///
+  /// - Parameters:
+  ///   - url: The store's file.
+  ///   - withClasses: Whether the model's entities have the classes that the program has.
+  ///   - options: How it is opened; hashes are not compared.
+  /// - Throws: ``StorageError``; `.damaged` when the model cannot be read.
+  package static func openAsCarried(
+    at url: URL, withClasses: Bool = false, options: LMDBStoreOptions
+  ) throws -> (store: LMDBStore, carried: CarriedModel) {
+    var options = options
+    // One that holds the entities of a configuration has the hashes of these alone.
+    options.ignoresVersionHashes = true
+    var rounds = 0
+    while true {
+      rounds += 1
+      let carried = try carriedModel(at: url)
+      MigrationHooks.reached(.looked, url.path)
+      if !withClasses { carried.model.forgetClasses() }
+      options.carriedModel = carried.document
+      do {
+        return (try LMDBStore(url: url, schema: carried.model.schema(), options: options), carried)
+      } catch let error as StorageError where error.kind == .replaced && rounds < mostChanges {}
     }
   }
 

@@ -92,9 +92,7 @@ struct RowFills: Sendable {
     throws
   {
     guard try parts.storedVersions(transaction.read)?.hashes == versions.hashes else {
-      throw StorageError(
-        .replaced, operation: "migrate", path: parts.environment.path,
-        detail: "Another process has changed the store's model meanwhile.")
+      throw StoreParts.hasOtherModel(parts.environment.path)
     }
     if fills.isEmpty { return }
     for fill in fills {
@@ -132,6 +130,21 @@ extension StoreParts {
     return schema.entities.contains { entity in
       held[entity.number] && stored.hashes[entity.name] != entity.versionHash
     }
+  }
+
+  /// Refuses a store that carries another model by now.
+  /// - Throws: ``StorageError`` of kind `replaced`.
+  func require(_ carried: LMDBStore.CarriedModel, _ transaction: borrowing ReadTransaction) throws {
+    guard try meta.data("model", transaction) == carried.document else {
+      throw Self.hasOtherModel(environment.path)
+    }
+  }
+
+  /// The error for a store whose model was read, and is another one by now.
+  static func hasOtherModel(_ path: String) -> StorageError {
+    StorageError(
+      .replaced, operation: "read model", path: path,
+      detail: "Another process has changed the store's model meanwhile.")
   }
 
   /// The error for a save to a store of another version.

@@ -62,14 +62,32 @@ struct StoreOpening {
     let meta = MetaKeyspace(keyspace: metaKeyspace)
     let versions = wantedVersions(held: held)
     if isNew { try initialize(environment, meta, versions) }
-    let header = try environment.read { try StoreHeader(meta, $0, path: environment.path) }
-    if header.mayHaveLog { environment.log?.permit() }
-    if !options.ignoresVersionHashes { try compare(header.versions, versions, environment, meta) }
-    let parts = try openKeyspaces(environment, meta, held: held, identifier: header.identifier)
-    try beginHistory(parts)
-    let catalogue = try grow(try completeCatalogue(parts, stored: header.versions, wanted: versions), parts)
+    while true {
+      let header = try environment.read { transaction in
+        let header = try StoreHeader(meta, transaction, path: environment.path)
+        if let carried = options.carriedModel, try meta.data("model", transaction) != carried {
+          throw StoreParts.hasOtherModel(environment.path)
+        }
+        return header
+      }
+      if header.mayHaveLog { environment.log?.permit() }
+      if !options.ignoresVersionHashes { try compare(header.versions, versions, environment, meta) }
+      let parts = try openKeyspaces(environment, meta, held: held, identifier: header.identifier)
+      try beginHistory(parts)
+      MigrationHooks.reached(.compared, environment.path)
+      // Nil when another process has changed the model since the header was read: then the store may be one that is to be refused.
+      guard let complete = try completeCatalogue(parts, stored: header.versions, wanted: versions) else {
+        continue
+      }
+      return try finish(parts, try grow(complete, parts), header, versions)
+    }
+  }
+
+  private func finish(
+    _ parts: StoreParts, _ catalogue: StoreCatalogue, _ header: StoreHeader, _ versions: StoredVersions
+  ) throws -> Result {
     // Known from the beginning, so that objects can be made even if the store can never be read again.
-    let counters = try environment.read { transaction in
+    let counters = try parts.environment.read { transaction in
       try schema.hierarchies.map { hierarchy in
         let counter = try? parts.counter(hierarchy.number, transaction)
         if let counter, counter > PrimaryKeyAllocator.limit {
@@ -218,12 +236,13 @@ struct StoreOpening {
     }
   }
 
-  /// The catalogue with everything the schema needs: codes, layouts, and indexes that are complete.
+  /// The catalogue with everything the schema needs: codes, layouts, and indexes that are complete. Nil when the store is not of the version `stored` any more.
   private func completeCatalogue(
     _ parts: StoreParts, stored: StoredVersions, wanted: StoredVersions
-  ) throws -> StoreCatalogue {
+  ) throws -> StoreCatalogue? {
     if options.opensAsItIs { return try parts.environment.read { try parts.readCatalogue($0) } }
     let found = try openAddedIndexes(parts)
+    if found.isOfOtherVersion { return nil }
     if options.isReadOnly { return found }
     let missing = schema.indexes.contains {
       parts.indexes[$0.number] != nil && !found.indexes.isUsable($0.number)
@@ -236,9 +255,12 @@ struct StoreOpening {
     }
     let model = try ModelCoding.encode(schema.model)
     let encoded = try JSONEncoder.sorted.encode(wanted)
-    let foreign = Set(found.indexes.foreign.map { StoredIndexes.keyspaceName($0) })
-    let stale = try parts.environment.keyspaces(foreign.sorted(), within: patience).compactMap { $0 }
+    let foreign = found.indexes.foreign
+    let stale = zip(
+      foreign, try parts.environment.keyspaces(foreign.map(StoredIndexes.keyspaceName), within: patience))
     return try parts.environment.write(within: patience) { transaction in
+      // The turn may have been waited for.
+      if options.fills == nil, try parts.storedVersions(transaction.read) != stored { return nil }
       var catalogue = try parts.readCatalogue(transaction.read)
       if !catalogue.isComplete(for: parts.held) {
         try catalogue.addMissing(
@@ -249,7 +271,9 @@ struct StoreOpening {
         try fills.write(catalogue, parts, transaction)
         catalogue = try parts.readCatalogue(transaction.read)
       }
-      for keyspace in stale { try transaction.clear(keyspace) }
+      for (name, keyspace) in stale where catalogue.indexes.foreign.contains(name) {
+        if let keyspace { try transaction.clear(keyspace) }
+      }
       for name in catalogue.indexes.foreign { try parts.meta.delete("index/" + name, transaction) }
       for name in replaced { try parts.meta.delete("added/" + name, transaction) }
       for index in parts.schema.indexes where !catalogue.indexes.isUsable(index.number) {

@@ -34,6 +34,7 @@ extension LMDBStore {
     StoreDraft.removeLeftovers(beside: target)
     let recovered = try RecoveredCopy(of: file, beside: target)
     defer { recovered.remove() }
+    let anchors = recovered.isCopy ? nil : file.anchors()
     let damaged = try DamagedFile(recovered.file)
     var salvage = Salvage(source: damaged, includesLoosePages: includesLoosePages, progress: progress)
     if let remark = recovered.remark { salvage.report.remarks.append(remark) }
@@ -42,12 +43,39 @@ extension LMDBStore {
     do {
       let report = try salvage.run(schema, to: draft)
       try draft.flush()
+      try requireUnchanged(file, anchors)
       try draft.publish()
       return report
     } catch {
       draft.remove()
       throw error
     }
+  }
+
+  /// Refuses a file that was read for a while, in which a process may have used pages again meanwhile.
+  private static func requireUnchanged(_ file: StoreFile, _ anchors: [UInt8]?) throws {
+    guard let anchors else { return }
+    try SoleUse.requireUnused(file)
+    guard file.anchors() != anchors else { return }
+    throw StorageError(
+      .busy, operation: "salvage", path: file.path,
+      detail:
+        "Another process has written to the store while it was being read. There is no new store; try again.")
+  }
+}
+
+extension StoreFile {
+  /// What every commit changes; empty where it cannot be read.
+  fileprivate func anchors() -> [UInt8] {
+    let descriptor = system.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if descriptor < 0 { return [] }
+    defer { _ = system.close(descriptor) }
+    func anchor(at place: Int) -> [UInt8] {
+      (try? LogFile.read(descriptor, place..<place + MetaPage.size, self)) ?? []
+    }
+    let first = anchor(at: 0)
+    let size = first.count == MetaPage.size ? MetaPage(first).pageSize : 0
+    return first + anchor(at: MetaPage.pageSizes.contains(size) ? size : MetaPage.systemPageSize)
   }
 }
 

@@ -9,12 +9,10 @@ extension LMDBStore {
   /// - Throws: ``StorageError``: `.busy` when the store is open in this process or another, or was saved to meanwhile; `.diskFull`; what opening
   ///   throws. The store is what it was then, and nothing lies beside it.
   package static func compact(at url: URL) throws -> (before: Int, after: Int) {
-    let model = try LMDBStore.model(at: url)
     let file = try StoreFile(url.path, .system)
     var options = LMDBStoreOptions()
     options.opensAsItIs = true
-    options.ignoresVersionHashes = true
-    let store = try LMDBStore(url: url, schema: try model.schema(), options: options)
+    let store = try openAsCarried(at: url, options: options).store
     defer { store.close() }
     try store.requireSoleUse()
     // Before the copy begins: should there be a write in between, the copy has it, and is made for nothing.

@@ -78,15 +78,13 @@ package final class StoreIntake {
   /// Begins to add to the store at `destination`, which nobody may use meanwhile.
   /// - Throws: ``StorageError``, `.busy` when somebody does.
   package init(into destination: URL) throws {
-    let model = try LMDBStore.modelWithClasses(at: destination)
-    let schema = try model.schema()
-    self.schema = schema
     file = try StoreFile(destination.path, .system)
     var options = LMDBStoreOptions()
     options.opensAsItIs = true
-    options.ignoresVersionHashes = true
-    let source = try LMDBStore(url: destination, schema: schema, options: options)
+    let (source, carried) = try LMDBStore.openAsCarried(at: destination, withClasses: true, options: options)
+    let (model, schema) = (carried.model, source.parts.schema)
     self.source = source
+    self.schema = schema
     facts = nil
     do {
       try source.requireSoleUse()

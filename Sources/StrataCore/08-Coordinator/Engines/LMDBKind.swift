@@ -64,10 +64,15 @@ struct LMDBKind: StoreEngineKind {
   }
 
   /// By the file, whatever name leads to it.
-  /// - Throws: what `body` throws; ``StorageError`` for a name that cannot be that of a store.
-  func inTurn<R>(_ description: PersistentStoreDescription, _ body: () throws -> R) throws -> R {
-    let path = try StoreFile(file(description).path, .system).path
-    return try EnvironmentRegistry.current.stages.take(path, body)
+  /// - Throws: what `body` throws; ``StorageError`` for a name that cannot be that of a store, and `.busy` while another process migrates it.
+  func inTurn<R>(_ description: PersistentStoreDescription, _ patience: Patience, _ body: () throws -> R)
+    throws
+    -> R
+  {
+    let file = try StoreFile(file(description).path, .system)
+    return try EnvironmentRegistry.current.stages.take(file.path) {
+      try StageTurn.take(file, patience, body)
+    }
   }
 
   /// See `LMDBStore.empty(at:)`.

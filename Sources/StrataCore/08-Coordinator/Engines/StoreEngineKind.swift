@@ -43,9 +43,13 @@ package protocol StoreEngineKind: Sendable {
     permission: MigrationPermission, patience: Patience
   ) throws
 
-  /// Runs `body`, the stages of a migration, when no other thread of this process migrates the same store by stages. The default takes turns by the
-  /// URL's text.
-  func inTurn<R>(_ description: PersistentStoreDescription, _ body: () throws -> R) throws -> R
+  /// Runs `body`, the stages of a migration, when neither another thread of this process nor another process migrates the same store by stages. The default takes
+  /// turns within the process, by the URL's text.
+  ///
+  /// - Parameter patience: How long to wait for another process.
+  func inTurn<R>(_ description: PersistentStoreDescription, _ patience: Patience, _ body: () throws -> R)
+    throws
+    -> R
 
   /// Makes an empty store of the one that is there, which nobody may have open. Does nothing when there is none.
   func destroy(_ description: PersistentStoreDescription) throws
@@ -64,7 +68,9 @@ extension StoreEngineKind {
 
   /// Runs `body` in the turn of the URL.
   /// - Throws: what `body` throws.
-  package func inTurn<R>(_ description: PersistentStoreDescription, _ body: () throws -> R) throws -> R {
+  package func inTurn<R>(
+    _ description: PersistentStoreDescription, _ patience: Patience, _ body: () throws -> R
+  ) throws -> R {
     guard let url = description.url else { return try body() }
     return try EnvironmentRegistry.current.stages.take(url.absoluteString, body)
   }

@@ -79,44 +79,54 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
   /// A manager for these stages, oldest first.
   public init(_ stages: [MigrationStage]) { self.stages = stages }
 
-  /// Brings the store to `model`. One thread of this process after the other.
+  /// Brings the store to `model`. One thread after the other, of this process and of all others.
   ///
   /// - Throws: ``CoreDataError`` 134504 when the store's version or the model's is in no stage, or a stage's model is not found; 134506 when the stages lead from
-  ///   `model` to the store's version; 134110 when a custom stage does not begin where the one before it ends; what `LMDBStore.migrate` and
-  ///   the handlers throw. The store is of the last version then that was reached.
+  ///   `model` to the store's version; 134110 when a custom stage does not begin where the one before it ends; ``StorageError`` `.busy` while another process
+  ///   migrates the store; what `LMDBStore.migrate` and the handlers throw. The store is of the last version then that was reached.
   func migrate(
     _ description: PersistentStoreDescription, _ kind: any StoreEngineKind, to model: ManagedObjectModel,
     _ patience: Patience
   ) throws {
-    try kind.inTurn(description) { try migrateAlone(description, kind, to: model, patience) }
+    try requireChain()
+    try kind.inTurn(description, patience) {
+      // A program that knows no stages takes no turns: then it is looked at again what is to be done.
+      while try !migrateAlone(description, kind, to: model, patience) {}
+    }
   }
 
+  /// False when another program has brought the store to another version meanwhile.
   private func migrateAlone(
     _ description: PersistentStoreDescription, _ kind: any StoreEngineKind, to model: ManagedObjectModel,
     _ patience: Patience
-  ) throws {
-    try requireChain()
+  ) throws -> Bool {
     // Stages name the versions that the program knows, and the store's is one of them.
     var permission = description.migrationPermission
     permission.knowsSource = true
     func checksum() throws -> String {
       try kind.model(of: description, withClasses: false).versionChecksum
     }
-    let work = try stages(from: checksum(), to: model.versionChecksum)
-    func advance(to model: ManagedObjectModel) throws {
-      if try checksum() == model.versionChecksum { return }
-      try kind.migrate(description, to: model, permission: permission, patience: patience)
+    var reached = try checksum()
+    let work = try stages(from: reached, to: model.versionChecksum)
+    func advance(to model: ManagedObjectModel) throws -> Bool {
+      let found = try checksum()
+      if found != reached { return false }
+      if found != model.versionChecksum {
+        try kind.migrate(description, to: model, permission: permission, patience: patience)
+      }
+      reached = model.versionChecksum
+      return true
     }
     for stage in work {
       guard let stage = stage as? CustomMigrationStage else { continue }
       let current = try stage.currentModel.resolve()
-      try advance(to: current)
+      guard try advance(to: current) else { return false }
       try call(stage.willMigrateHandler, stage, current, description)
       let next = try stage.nextModel.resolve()
-      try advance(to: next)
+      guard try advance(to: next) else { return false }
       try call(stage.didMigrateHandler, stage, next, description)
     }
-    try advance(to: model)
+    return try advance(to: model)
   }
 
   /// A custom stage that was left out may be the one whose handlers keep what would be lost.

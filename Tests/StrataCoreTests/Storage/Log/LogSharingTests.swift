@@ -306,4 +306,20 @@ struct LogSharingTests {
     #expect(log.st_mode & 0o777 == mode)
     #expect(log.st_uid == data.st_uid && log.st_gid == data.st_gid)
   }
+
+  /// Both files are brought from elsewhere, without a lock file: it is made for the recovery.
+  @Test func theLockFileOfARecoveryHasThePermissionsOfTheStore() throws {
+    try cutPower()
+    _ = unlink(store.path + "-lock")
+    for path in [store.path, store.logPath] {
+      try #require(chmod(path, 0o666) == 0)
+      if getuid() == 0 { try #require(chown(path, 4_711, 4_712) == 0) }
+    }
+    let environment = try store.open()
+    defer { environment.close() }
+    var (data, lock) = (stat(), stat())
+    try #require(stat(store.path, &data) == 0 && stat(store.path + "-lock", &lock) == 0)
+    #expect(lock.st_mode & 0o777 == 0o666)
+    #expect(lock.st_uid == data.st_uid && lock.st_gid == data.st_gid)
+  }
 }

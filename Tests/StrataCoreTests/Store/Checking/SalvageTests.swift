@@ -57,6 +57,37 @@ import Testing
     }
   }
 
+  @Test(
+    "A store that somebody opens and saves to while it is salvaged is refused in the end: no mixture of two commits"
+  )
+  func savedMeanwhile() throws {
+    let directory = try ScratchDirectory()
+    let url = URL(fileURLWithPath: directory("Things.strata"))
+    let schema = try ManagedObjectModel(entities: [EntityDescription("Thing", properties: [])]).schema()
+    try LMDBStore(url: url, schema: schema).close()
+    func save() throws {
+      var options = LMDBStoreOptions()
+      options.keepsLog = false
+      let store = try LMDBStore(url: url, schema: schema, options: options)
+      defer { store.close() }
+      var change = ChangeSet()
+      change.metadata = StoreMetadata(values: ["number": .integer(Int64.random(in: 0..<1_000))])
+      try store.commitAndWait(change)
+    }
+    let target = URL(fileURLWithPath: directory("Saved.strata"))
+    var isSaved = false
+    let error = #expect(throws: StorageError.self) {
+      _ = try LMDBStore.salvage(from: url, to: target) { _ in
+        if !isSaved { try save() }
+        isSaved = true
+      }
+    }
+    #expect(isSaved)
+    #expect(error?.kind == .busy)
+    #expect(!FileManager.default.fileExists(atPath: target.path))
+    _ = try LMDBStore.salvage(from: url, to: target)
+  }
+
   @Test("Without both anchors, rows are found on all pages, each in its newest version")
   func rowsAreFoundWithoutAnchors() throws {
     let history = try SalvageHistory(seed: testSeed(), rows: 100)
