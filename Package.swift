@@ -210,7 +210,8 @@ let package = Package(
       // Part of the program: it reads no file but the store.
       resources: [
         .embedInCode("Page/page.html"), .embedInCode("Page/page.css"), .embedInCode("Page/page.js"),
-        .embedInCode("Page/edits.js"), .embedInCode("Page/live.js"), .embedInCode("Page/members.js"),
+        .embedInCode("Page/early.js"), .embedInCode("Page/edits.js"), .embedInCode("Page/live.js"),
+        .embedInCode("Page/members.js"),
         .embedInCode("Page/icon.svg"),
       ]),
     .executableTarget(name: "StrataBrowseTool", dependencies: ["StrataBrowse"]),

@@ -2,8 +2,9 @@
 // The page about one store. Everything that comes from the store becomes text, never markup.
 
 const $ = (id) => document.getElementById(id);
-const state = { begin: null, commit: 0, view: null, sizes: new Intl.NumberFormat("en") };
-const count = (number) => state.sizes.format(number);
+const state = { begin: null, commit: 0, view: null };
+// As Intl.NumberFormat does it, which takes a browser several milliseconds to load.
+const count = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
 // An element: properties that are functions are listeners, `class`, `data-…` and `aria-…` are attributes.
 function h(tag, properties, ...children) {
@@ -26,16 +27,17 @@ function bytes(number) {
 
 // What the store answers; an error has `message` and `advice`.
 async function ask(name, query, options) {
-  const text = new URLSearchParams(Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null && value !== ""));
-  // A plus sign stands for itself here.
-  const url = `api/${name}?${text.toString().replaceAll("+", "%20")}`;
+  const url = address(name, query);
+  const ahead = early.get(url);
+  early.delete(url);
+  options?.signal?.addEventListener("abort", () => ahead?.control.abort());
   let response;
-  try { response = await fetch(url, { cache: "no-store", ...options }); } catch (error) {
+  try { response = await (ahead?.answer ?? read(url, options)); } catch (error) {
     if (error.name === "AbortError") throw error;
     throw Object.assign(new Error("The program that serves this page has ended."), { isLost: true });
   }
-  const answer = await response.json().catch(() => ({ error: `The answer cannot be read (${response.status}).` }));
-  if (!response.ok) throw Object.assign(new Error(answer.error ?? "The request was turned away."), { advice: answer.advice, fields: answer.fields });
+  const { answer, isWell } = response;
+  if (!isWell) throw Object.assign(new Error(answer.error ?? "The request was turned away."), { advice: answer.advice, fields: answer.fields });
   return answer;
 }
 const tell = (name, body) => ask(name, {}, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body ?? {}) });
@@ -64,7 +66,7 @@ function failure(error) { return h("pre", { class: "error", role: "alert" }, err
 
 // MARK: Rows
 
-const rowHeight = 28, pageSize = 100, tallest = 15_000_000;
+const rowHeight = 28, tallest = 15_000_000;
 
 class RowsView {
   constructor(entity, query) {
@@ -100,7 +102,7 @@ class RowsView {
   }
 
   get about() { return state.begin.entities.find((entity) => entity.name === this.entity); }
-  parameters() { return { entity: this.entity, where: this.query.where, sort: this.query.sort, exact: this.query.exact }; }
+  parameters() { return rowsQuestion(this.entity, this.query); }
 
   async show() {
     $("main").className = "table";
@@ -135,7 +137,10 @@ class RowsView {
     const asking = this.asking = new AbortController();
     const plan = ask("plan", this.parameters()).catch(() => null);
     try {
-      const answer = await ask("rows", { ...this.parameters(), offset: start, limit: pageSize }, { signal: asking.signal });
+      const question = { ...this.parameters(), offset: start, limit: pageSize }, options = { signal: asking.signal };
+      let answer = await ask("rows", question, options);
+      // One that was asked for early can be of a commit before the one that the page knows.
+      if (answer.commit < state.commit) answer = await ask("rows", question, options);
       if (turn !== this.turn || this.isClosed) return;
       Object.assign(this, { at: answer.commit, total: answer.count, columns: answer.columns, pages: new Map([[start / pageSize, answer.rows]]) });
       this.loading.clear();
@@ -510,14 +515,9 @@ async function start() {
   }, h("span", { class: entity.isAbstract ? "abstract" : "" }, entity.name), h("span", { class: "count" }, count(entity.count))))));
 }
 
-// An address that somebody has typed may be none.
-function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
-
 function route() {
   state.view?.close();
-  const [path, search] = location.hash.slice(2).split(/\?(.*)/s);
-  const parts = path.split("/").map(decoded);
-  const query = Object.fromEntries(new URLSearchParams(search ?? ""));
+  const { parts, query } = place();
   let entity = null, tab = parts[0] || "rows";
   switch (parts[0]) {
     case "history": state.view = new HistoryView(); break;
@@ -555,7 +555,11 @@ $("help").addEventListener("click", () => $("keys").showModal());
     await start();
     if (state.begin.writes) showPending(await ask("pending"));
     tellLive("live", true);
-    await route();
+    const shown = route();
+    // What the page did not ask for after all: its address has changed meanwhile.
+    for (const { control } of early.values()) control.abort();
+    early.clear();
+    await shown;
     follow();
   } catch (error) {
     $("main").replaceChildren(failure(error));

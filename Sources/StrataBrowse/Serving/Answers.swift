@@ -23,8 +23,9 @@ final class Answers: Sendable {
   ) {
     switch passed {
     case .file(let name):
+      if name.isEmpty { return reply(Self.page()) }
       // The gate lets no other names pass.
-      guard let file = PageFile.all[name] else { return reply(BrowseAnswer(status: 404)) }
+      guard let file = PageFile.others[name] else { return reply(BrowseAnswer(status: 404)) }
       reply(BrowseAnswer(type: file.type, body: file.bytes))
     case .answer(let name, let query, let isPost):
       threads.submit { [browser] state in
@@ -36,6 +37,14 @@ final class Answers: Sendable {
     }
   }
 
+  private static func page() -> BrowseAnswer {
+    var random = SystemRandomNumberGenerator()
+    let nonce = (0..<2).map { _ in String(random.next(), radix: 36) }.joined()
+    var answer = BrowseAnswer(type: "text/html; charset=utf-8", body: PageFile.page(nonce))
+    answer.nonce = nonce
+    return answer
+  }
+
   // MARK: What every answer says
 
   /// Kept nowhere, shown in no frame, told to nobody, taken for nothing but what it is.
@@ -45,11 +54,11 @@ final class Answers: Sendable {
     ("Cross-Origin-Opener-Policy", "same-origin"),
   ]
 
-  /// What the browser may load for an answer: the page its own files and answers, everything else nothing.
+  /// What the browser may load for an answer: the page its icon and answers, and what it has in it, everything else nothing.
   static func policy(for answer: BrowseAnswer) -> String {
-    if answer.type.hasPrefix("text/html") {
+    if let nonce = answer.nonce {
       return
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'nonce-\(nonce)'; style-src 'nonce-\(nonce)'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     }
     return answer.isStyledPicture
       ? "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"

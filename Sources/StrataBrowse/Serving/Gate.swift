@@ -68,7 +68,7 @@ struct Gate: Sendable {
     guard path.count >= 2, isSecret(path[0]) else { throw Refusal(status: .notFound) }
     try checkSender(head)
 
-    if path.count == 2, PageFile.all.keys.contains(String(path[1])) {
+    if path.count == 2, PageFile.isKnown(String(path[1])) {
       guard head.method == .GET else { throw Refusal(status: .methodNotAllowed, allow: "GET") }
       return .file(String(path[1]))
     }

@@ -3,14 +3,39 @@ struct PageFile {
   let type: String
   let bytes: [UInt8]
 
-  /// By the name in the address; the empty one is the page itself.
-  static let all: [String: PageFile] = [
-    "": PageFile(type: "text/html; charset=utf-8", bytes: PackageResources.page_html),
-    "page.css": PageFile(type: "text/css; charset=utf-8", bytes: PackageResources.page_css),
-    "page.js": PageFile(type: "text/javascript; charset=utf-8", bytes: PackageResources.page_js),
-    "edits.js": PageFile(type: "text/javascript; charset=utf-8", bytes: PackageResources.edits_js),
-    "live.js": PageFile(type: "text/javascript; charset=utf-8", bytes: PackageResources.live_js),
-    "members.js": PageFile(type: "text/javascript; charset=utf-8", bytes: PackageResources.members_js),
-    "icon.svg": PageFile(type: "image/svg+xml", bytes: PackageResources.icon_svg),
+  /// What is answered under a name, apart from the page itself, which has the empty one.
+  static let others: [String: PageFile] = [
+    "icon.svg": PageFile(type: "image/svg+xml", bytes: PackageResources.icon_svg)
   ]
+
+  static func isKnown(_ name: String) -> Bool { name.isEmpty || others.keys.contains(name) }
+
+  /// The page in one piece, so that a browser asks once: scripts and style stand in it where they are named. They are executed since they bear `nonce`, which is
+  /// as secret as new.
+  static func page(_ nonce: String) -> [UInt8] { Array(pieces.joined(separator: nonce).utf8) }
+
+  /// The page's text between the places of the nonce.
+  private static let pieces: [Substring] = {
+    var text = String(decoding: PackageResources.page_html, as: UTF8.self)
+    let scripts = [
+      ("early.js", PackageResources.early_js), ("edits.js", PackageResources.edits_js),
+      ("live.js", PackageResources.live_js), ("members.js", PackageResources.members_js),
+      ("page.js", PackageResources.page_js),
+    ]
+    text = insert(PackageResources.page_css, "style", #"<link rel="stylesheet" href="page.css">"#, text)
+    for (name, bytes) in scripts {
+      text = insert(bytes, "script", #"<script src="\#(name)"></script>"#, text)
+    }
+    return text.split(separator: mark, omittingEmptySubsequences: false)
+  }()
+
+  /// In none of the files.
+  private static let mark: Character = "\u{0}"
+
+  private static func insert(_ bytes: [UInt8], _ tag: String, _ place: String, _ text: String) -> String {
+    let parts = text.split(separator: place, omittingEmptySubsequences: false)
+    precondition(parts.count == 2, "The page has one place for each of its files.")
+    return
+      "\(parts[0])<\(tag) nonce=\"\(mark)\">\(String(decoding: bytes, as: UTF8.self))</\(tag)>\(parts[1])"
+  }
 }

@@ -48,6 +48,8 @@ package struct BrowseAnswer: Sendable {
   package var body: [UInt8]
   /// The name of a file to be saved; nil for what is shown.
   package var fileName: String?
+  /// The word that the scripts and the style of a page bear, which are executed; nil for what is no page.
+  package var nonce: String?
   /// Whether it is a picture with rules of style inside.
   package var isStyledPicture = false
 

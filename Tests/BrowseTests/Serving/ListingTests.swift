@@ -152,6 +152,7 @@ import Testing
     let browser = try Browser()
     try browser.open(server.address + "#/rows/Book?where=year+%3E+1910")
     try #require(holding.begun.wait(timeout: .now() + Self.patience) == .success)
+    try browser.wait(for: "state.view && early.size === 0")
     try browser.evaluate(
       "state.view.input.value = 'year > 1920'; state.view.input.dispatchEvent(new Event('input'))")
     try #require(holding.begun.wait(timeout: .now() + Self.patience) == .success)
