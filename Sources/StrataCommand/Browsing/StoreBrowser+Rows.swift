@@ -54,7 +54,7 @@ extension StoreBrowser {
     let offset = try request.number("offset", else: 0)
     let limit = try request.number("limit", else: 100, most: Self.mostRows)
     let at = UInt64(try request.number("at", else: Int(number)))
-    var resolved = try question.request(window.schema, sort: sort.map { [$0] } ?? [])
+    var resolved = try question.request(window, sort: sort.map { [$0] } ?? [])
     let columns = Self.columns(of: resolved.entity, window.schema)
     let (commit, count, hierarchy): (UInt64, Int, Int)
     let rows: [(key: UInt64, row: FetchedRow?)]
@@ -116,7 +116,7 @@ extension StoreBrowser {
   func plan(_ request: BrowseRequest, _ store: OpenStore) throws -> BrowseAnswer {
     let window = try store.window()
     let (question, sort) = try question(request)
-    let resolved = try question.request(window.schema, sort: sort.map { [$0] } ?? [])
+    let resolved = try question.request(window, sort: sort.map { [$0] } ?? [])
     guard let part = try window.reading.explain(resolved, mode: .rows, isExecuting: false) else {
       throw Failure(.other, "The store does not tell how it executes requests.")
     }

@@ -13,11 +13,11 @@ struct Asking: ParsableArguments {
   @Flag(help: "Leave out objects of subentities.") var exact = false
 
   /// The request, with names and types looked up.
-  func request(_ schema: Schema, sort: [String] = [], limit: Int = 0, offset: Int = 0) throws
+  func request(_ window: StoreWindow, sort: [String] = [], limit: Int = 0, offset: Int = 0) throws
     -> ResolvedFetchRequest
   {
     try Question(store: store, entity: entity, condition: condition, isExact: exact)
-      .request(schema, sort: sort, limit: limit, offset: offset)
+      .request(window, sort: sort, limit: limit, offset: offset)
   }
 }
 
@@ -31,13 +31,18 @@ struct Question {
   var isExact = false
 
   /// The request, with names and types looked up.
-  func request(_ schema: Schema, sort: [String] = [], limit: Int = 0, offset: Int = 0) throws
+  func request(_ window: StoreWindow, sort: [String] = [], limit: Int = 0, offset: Int = 0) throws
     -> ResolvedFetchRequest
   {
+    let schema = window.schema
     let found = try Names.entity(entity, in: schema)
     var request = FetchRequest<ManagedObjectID>(entityName: found.name)
     request.includesSubentities = !isExact
-    if let condition { request.predicate = try FetchPredicate(format: condition, argumentArray: []) }
+    if let condition {
+      request.predicate = try FetchPredicate(format: condition) { text in
+        window.identifier(try Names.object(text, in: schema, identifier: window.store.identifier))
+      }
+    }
     request.sortDescriptors = try sort.flatMap { try Self.sorts($0) }
     request.fetchLimit = limit
     request.fetchOffset = offset

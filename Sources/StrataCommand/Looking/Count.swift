@@ -14,7 +14,7 @@ struct Count: StoreTask {
 
   func perform() throws {
     try StorePath.read(asking.store) { window in
-      let request = try asking.request(window.schema)
+      let request = try asking.request(window)
       let count = try window.reading.fetch(request, mode: .count).count
       if json {
         try Output.current.json(["entity": .string(request.entity.name), "count": .number(count)])

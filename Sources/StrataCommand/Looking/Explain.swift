@@ -18,7 +18,7 @@ struct Explain: StoreTask {
 
   func perform() throws {
     try StorePath.read(asking.store) { window in
-      let request = try asking.request(window.schema, sort: sort, limit: limit)
+      let request = try asking.request(window, sort: sort, limit: limit)
       let mode: FetchMode = count ? .count : .rows
       guard let part = try window.reading.explain(request, mode: mode, isExecuting: analyze) else {
         throw Failure(.other, "The store does not tell how it executes requests.")

@@ -35,7 +35,7 @@ struct Rows: StoreTask {
       let limit = self.limit ?? (isTable ? 100 : 0)
       // One more tells whether there are more.
       let request = try asking.request(
-        window.schema, sort: sort, limit: isTable && limit > 0 && limit < .max ? limit + 1 : limit,
+        window, sort: sort, limit: isTable && limit > 0 && limit < .max ? limit + 1 : limit,
         offset: offset)
       let shape = EntityShape(request.entity, window.schema)
       let chosen = try columns.map { try Column.parse($0, request.entity, window.schema) }

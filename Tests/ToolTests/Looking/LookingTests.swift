@@ -89,6 +89,34 @@ import Testing
     #expect(plan["access"] as? String == "index" && plan["indexes"] as? [String] == ["Person.byAge"])
   }
 
+  @Test func aConditionNamesObjects() throws {
+    let stand = try Stand.people()
+    func names(_ condition: String, _ entity: String = "Person") -> [String] {
+      let answer = Tool.run(
+        "rows", stand.path, entity, "--where", condition, "--csv", "--columns", "id")
+      #expect(answer.code == 0, "\(answer)")
+      return answer.lines.dropFirst().sorted()
+    }
+    #expect(names("team == OBJECTS('Team/p1')") == ["Person/p1", "Person/p3"])
+    #expect(names("SELF IN OBJECTS('Person/p2', 'Person/p3')") == ["Person/p2", "Person/p3"])
+    #expect(names("ANY members == OBJECTS('Person/p3')", "Team") == ["Team/p1"])
+    // An object that is not there is nothing's.
+    #expect(names("team == OBJECTS('Team/p99')") == [])
+    let uri = try #require(Tool.run("show", stand.path, "Team/p1").lines.dropFirst().first)
+    #expect(names("team == OBJECTS('\(uri)')") == ["Person/p1", "Person/p3"])
+    #expect(Tool.run("count", stand.path, "Person", "--where", "team == OBJECTS('Team/p1')").output == "2\n")
+    for (condition, part) in [
+      ("team == OBJECTS('Team')", "Entity/p7"), ("team == OBJECTS('Teem/p1')", "Did you mean “Team”?"),
+      ("team == OBJECTS(3)", "an object in quotes"),
+    ] {
+      let wrong = Tool.run("rows", stand.path, "Person", "--where", condition)
+      #expect(wrong.code == 64 && wrong.error.contains(part), "\(wrong)")
+    }
+    let foreign = Tool.run(
+      "rows", stand.path, "Person", "--where", "team == OBJECTS('x-coredata://\(UUID().uuidString)/Team/p1')")
+    #expect(foreign.code == 4 && foreign.error.contains("this one is"), "\(foreign)")
+  }
+
   @Test func whatIsWrongWithAConditionIsPointedAt() throws {
     let stand = try Stand.people()
     let syntax = Tool.run("rows", stand.path, "Person", "--where", "age > > 3")

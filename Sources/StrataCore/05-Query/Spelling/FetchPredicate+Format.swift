@@ -21,6 +21,13 @@ extension FetchPredicate {
     self = try FormatParser.predicate(format, argumentArray ?? [])
   }
 
+  /// A predicate written as text without arguments, whose `OBJECTS('…')` names objects as `objects` reads them.
+  ///
+  /// - Throws: ``PredicateSyntaxError``; what `objects` throws.
+  package init(format: String, objects: @escaping (String) throws -> ManagedObjectID) throws {
+    self = try FormatParser.predicate(format, [], objects: objects)
+  }
+
   /// The predicate as a format string, which `FetchPredicate(format:)` reads back. Values without a literal are written as casts.
   public var predicateFormat: String { FormatText.predicate(self) }
 }

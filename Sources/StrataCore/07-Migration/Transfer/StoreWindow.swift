@@ -16,6 +16,14 @@ package final class StoreWindow {
   private let entityNumbers: [Int]
   private let entityCodes: [UInt16]
 
+  /// What a predicate names an object by, whether it is there or not.
+  package func identifier(_ object: ObjectAddress) -> ManagedObjectID {
+    ManagedObjectID(
+      token: StoreEntityToken.token(
+        storeIdentifier: store.identifier, entity: schema.entities[object.entity], in: schema),
+      primaryKey: object.key)
+  }
+
   /// Pins the newest commit.
   /// - Throws: ``StorageError``.
   package convenience init(_ store: LMDBStore) throws { try self.init(store, schema: store.parts.schema) }

@@ -142,9 +142,14 @@ extension FormatParser {
   }
 
   private func identifier(_ node: FormatNode) throws -> ManagedObjectID {
-    guard case .constant(.string(let text)) = try requireExpression(node), let url = URL(string: text),
-      let parts = ManagedObjectID.parse(uri: url)
-    else { throw lexer.unexpected(at: node.start, expected: ["the URI of an object"]) }
+    let expected = objects == nil ? "the URI of an object" : "an object in quotes"
+    guard case .constant(.string(let text)) = try requireExpression(node) else {
+      throw lexer.unexpected(at: node.start, expected: [expected])
+    }
+    if let objects { return try objects(text) }
+    guard let url = URL(string: text), let parts = ManagedObjectID.parse(uri: url) else {
+      throw lexer.unexpected(at: node.start, expected: [expected])
+    }
     guard
       let token = StoreEntityToken.known(storeIdentifier: parts.storeIdentifier, entityName: parts.entityName)
     else {

@@ -21,12 +21,17 @@ struct FormatParser {
   var needsOperand = true
   /// Whether the last token was a comparison, behind which `[cd]` may stand.
   var takesOptions = false
+  /// What finds objects by what OBJECTS names; nil for URIs of stores that the process has opened.
+  var objects: ((String) throws -> ManagedObjectID)?
 
   /// The predicate that `format` is.
   ///
   /// - Throws: ``PredicateSyntaxError``.
-  static func predicate(_ format: String, _ arguments: [Any?]) throws -> FetchPredicate {
+  static func predicate(
+    _ format: String, _ arguments: [Any?], objects: ((String) throws -> ManagedObjectID)? = nil
+  ) throws -> FetchPredicate {
     var parser = FormatParser(lexer: FormatLexer(format), arguments: FormatArguments(arguments))
+    parser.objects = objects
     let node = try parser.parse()
     return try parser.requirePredicate(node)
   }
