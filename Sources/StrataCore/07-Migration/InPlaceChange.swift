@@ -36,7 +36,18 @@ struct InPlaceChange: Sendable {
     for change in changes where change.source.layout.signature != change.destination.layout.signature {
       fills.append(try Self.fill(change, catalogue))
     }
-    self.fills = RowFills(fills: fills, versions: versions)
+    self.fills = RowFills(fills: fills, renamings: changes.compactMap(Self.renaming), versions: versions)
+  }
+
+  /// Nil when all attributes keep their names.
+  private static func renaming(_ change: MigrationPlan.Entity) -> RowFills.Renaming? {
+    var names: [String: String] = [:]
+    for (slot, value) in change.values.enumerated() {
+      guard case .slot(let origin, _) = value else { continue }
+      let (old, new) = (change.source.attributes[origin].name, change.destination.attributes[slot].name)
+      if old != new { names[old] = new }
+    }
+    return names.isEmpty ? nil : RowFills.Renaming(entityName: change.destination.name, names: names)
   }
 
   /// Layouts never leave a store: where there are others than those of its entities, and nothing tells whose they were, rows may be in any of them.

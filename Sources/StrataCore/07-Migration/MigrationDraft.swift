@@ -10,12 +10,18 @@ struct MigrationDraft {
   init(_ destination: StoreFile) throws { draft = StoreDraft(.migration, beside: destination) }
 
   /// Opens the draft, and creates it first when there is none. It need not survive anything before it is flushed as a whole.
-  func open(_ schema: Schema, _ configurationName: String?, _ options: LMDBStoreOptions) throws -> LMDBStore {
+  ///
+  /// - Parameter codes: What a new one begins with.
+  func open(
+    _ schema: Schema, _ configurationName: String?, _ options: LMDBStoreOptions,
+    codes: [String: UInt16] = [:]
+  ) throws -> LMDBStore {
     var draft = LMDBStoreOptions()
     draft.allowsNetworkFileSystem = options.allowsNetworkFileSystem
     draft.mapSize = options.mapSize
     draft.durability = .relaxed
     draft.keepsLog = false
+    draft.codes = codes
     let store = try LMDBStore(
       url: self.draft.url, schema: schema, configurationName: configurationName, options: draft)
     self.draft.hold()

@@ -112,7 +112,8 @@ struct RowMigration {
       draft[relationship.relationship.slot] = members.first.map { .reference($0) } ?? .null
     }
     let (snapshot, externals) = try RowEncoder.encode(
-      layout: new.layout, stamp: stamps[new.number], primaryKey: key, version: 1, base: nil, draft: draft,
+      layout: new.layout, stamp: stamps[new.number], primaryKey: key, version: row.version, base: nil,
+      draft: draft,
       into: &writer)
     return RowChange(
       entity: new.number, primaryKey: key, baseVersion: 0, row: snapshot, externals: externals,

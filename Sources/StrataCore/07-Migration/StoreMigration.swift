@@ -267,7 +267,8 @@ struct StoreMigration {
       try reader.parts.rows.reduce(0) { try $0 + ($1.map { try transaction.entryCount($0) } ?? 0) }
     }
     progress.begin(total: rows * 2)
-    var store = try draft.open(schema, configurationName, options)
+    let history = try RecordedHistory(snapshot, source.rows.plan, source.pairing)
+    var store = try draft.open(schema, configurationName, options, codes: history?.codes ?? [:])
     defer { store.close() }
     if try keepAddedIndexes(store, source.pairing, snapshot) {
       store.close()
@@ -279,7 +280,8 @@ struct StoreMigration {
     // The keys that were reserved along the way are given back before the counters are set.
     store.close()
     store = try draft.open(schema, configurationName, options)
-    try finish(store, plan, header, snapshot, replaced)
+    try history?.copy(from: snapshot, to: store, progress)
+    try finish(store, plan, header, snapshot, history, replaced)
     try check(store, expecting: migration.rowCounts.reduce(0, +))
     progress.complete(rows * 2)
     progress.report?(progress)
@@ -338,7 +340,7 @@ struct StoreMigration {
   /// Gives the new store the identity, the metadata and the counters of the old one.
   private func finish(
     _ store: LMDBStore, _ plan: MigrationPlan, _ header: StoreHeader, _ snapshot: LMDBSnapshot,
-    _ replaced: ReplacedFile?
+    _ history: RecordedHistory?, _ replaced: ReplacedFile?
   ) throws {
     let parts = store.parts
     var lineage = header.lineage
@@ -349,7 +351,6 @@ struct StoreMigration {
     }
     let metadata = try header.metadata.encoded(path: parts.environment.path)
     let isEmpty = header.metadata.withoutStandardKeys.values.isEmpty
-    let history = try RecordedHistory(snapshot)
     if history != nil { _ = try parts.environment.keyspaces([HistoryFormat.keyspaceName]) }
     try parts.environment.write { transaction in
       for (hierarchy, counter) in counters.enumerated() {
@@ -365,7 +366,7 @@ struct StoreMigration {
       let identity = withUnsafeBytes(of: header.identifier.uuid) { Array($0) }
       try parts.meta.put("identity", identity, transaction)
       try parts.meta.put("stamp", stamp.bytes + [UInt8](repeating: 0, count: 8), transaction)
-      try history?.goOn(in: parts.meta, from: stamp.commitNumber, transaction)
+      try history?.goOn(in: parts.meta, transaction)
       // What it says is told by numbers of commits that the store does not go on from.
       if let journal = parts.journal { try transaction.clear(journal.keyspace) }
     }
@@ -379,28 +380,5 @@ struct StoreMigration {
       .migration,
       "The migrated store is not sound: \(check.rowCount) rows of \(rows)\(problems.isEmpty ? "" : "; \(problems)")."
     )
-  }
-}
-
-/// That a store records its history, and its named readers. What the history says is not carried over: it names properties that may be
-/// gone. Tokens from before the migration are expired.
-private struct RecordedHistory {
-  private var consumers: [(name: String, bytes: [UInt8])] = []
-
-  /// Nil when the store records none.
-  init?(_ snapshot: LMDBSnapshot) throws {
-    let consumers: [(String, [UInt8])]? = try snapshot.read { reader, transaction in
-      let meta = reader.parts.meta
-      guard try meta.number(HistoryFormat.metaKey, UInt64.self, transaction) != nil else { return nil }
-      return try meta.entries(HistoryFormat.consumerPrefix, transaction).map { ($0, Array($1)) }
-    }
-    guard let consumers else { return nil }
-    self.consumers = consumers
-  }
-
-  /// The new store records from `commit` on.
-  func goOn(in meta: MetaKeyspace, from commit: UInt64, _ transaction: borrowing WriteTransaction) throws {
-    try HistoryMark.begin(in: meta, behind: commit, transaction)
-    for (name, bytes) in consumers { try meta.put(HistoryFormat.consumerPrefix + name, bytes, transaction) }
   }
 }

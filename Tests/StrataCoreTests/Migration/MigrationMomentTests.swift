@@ -154,4 +154,31 @@ struct MigrationMomentTests {
     #expect(error?.kind == .replaced)
     #expect(rounds.withLock { $0 } == 16)
   }
+
+  @Test func rowVersionsGoOnInANewFile() throws {
+    func versions() throws -> [UInt32] {
+      let schema = try LMDBStore.model(at: url).schema()
+      let store = try LMDBStore(url: url, schema: schema)
+      defer { store.close() }
+      let request = try ResolvedFetchRequest(FetchRequest<Int>(entityName: "Spot"), schema: schema)
+      return try store.fetch(request, mode: .rows).rows.map { $0.snapshot?.version ?? 0 }
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.first())
+    let store = try coordinator.addPersistentStore(PersistentStoreDescription(url: url))
+    let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    try context.performAndWait {
+      let spot = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Spot")).first)
+      for number in 0..<3 {
+        spot.setValue("name \(number)", forKey: "name")
+        try context.save()
+      }
+    }
+    try coordinator.remove(store)
+    let before = try versions()
+    #expect(before.sorted() == [1, 4])
+    var options = LMDBStoreOptions()
+    options.migratesAllRows = true
+    try LMDBStore.migrate(at: url, to: Self.second(), options: options)
+    #expect(try versions() == before)
+  }
 }

@@ -146,6 +146,8 @@ private struct HistoryReading {
   private var looks = 0
   /// Names of attributes by code.
   private let names: [UInt16: String]
+  /// What attributes of former transactions are called now; nil before the first is asked for.
+  private var recoding: HistoryRecoding?
   /// By hierarchy: no key was given out from here on.
   private var counters: [Int: UInt64] = [:]
   private var isGenerationChecked = false
@@ -158,7 +160,8 @@ private struct HistoryReading {
     self.keyspace = keyspace
     self.question = question
     names = Dictionary(
-      reader.catalogue.attributeCodesByName.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+      reader.catalogue.attributeCodesByName.filter { !$0.key.hasPrefix(StoreCatalogue.lostPrefix) }
+        .map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   mutating func run(_ transaction: borrowing ReadTransaction) throws -> HistoryBatch {
@@ -262,12 +265,15 @@ private struct HistoryReading {
     counters[hierarchy] = counter
     // A key that was never given out: a damaged run may be as long as all keys there are.
     if let last = list.runs.last?.upperBound, last >= counter { throw damaged(number) }
+    let recoding = try recoding ?? HistoryRecoding(reader.parts, transaction)
+    self.recoding = recoding
+    func name(_ code: UInt16) -> String? { names[recoding.code(code, of: list.entityCode, in: number)] }
     return StoredHistoryList(
-      kind: list.kind, entity: entity, names: list.properties.compactMap { names[$0] }, runs: list.runs,
+      kind: list.kind, entity: entity, names: list.properties.compactMap(name), runs: list.runs,
       tombstones: list.tombstones.map { tombstone in
         (
           tombstone.primaryKey,
-          tombstone.values.compactMap { value in names[value.code].map { ($0, value.value) } }
+          tombstone.values.compactMap { value in name(value.code).map { ($0, value.value) } }
         )
       })
   }

@@ -41,6 +41,8 @@ public struct LMDBStoreOptions: Sendable {
   var opensAsItIs = false
   /// What a change of the model that touches no row brings; the store is of that version from now on.
   var fills: RowFills?
+  /// Entries of "meta" that a new store begins with: codes of entities and attributes.
+  var codes: [String: UInt16] = [:]
   /// The model, as the store has it, that it must carry; with another one opening fails as `.replaced`.
   var carriedModel: Data?
   /// How much is kept of what the last commits have changed.

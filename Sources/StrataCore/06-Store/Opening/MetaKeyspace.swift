@@ -14,7 +14,7 @@ import Foundation
 ///   counter/<root>         u64            the smallest primary key never reserved
 ///   hierarchy/<root>       u16            code of a hierarchy, used in the keyspace "large"
 ///   entity/<name>          u16            code of an entity, used in rows
-///   attribute/<name>       u16            code of an attribute name, used in "large"
+///   attribute/<name>       u16            code of an attribute name, used in "large" and in the history
 ///   relationship/<name>    u16            code of a relationship (`Entity.name`), used in "edges"; at most 0x3FFF
 ///   layout/<u16, 5 digits> bytes          signature of a row layout
 ///   fill/<u16, 5 digits>   bytes          by entity code: what rows of earlier layouts show where they lack a slot (RowFill)
@@ -25,9 +25,10 @@ import Foundation
 ///   history                u64            the newest commit that is not in the history; there while the store records one
 ///   history-mark           u64            what tells that commit from one of the same number in another copy of the store
 ///   consumer/<name>        u64, f64       a reader of the history, up to which commit, and when
+///   recode/<commit>/<code> u16 pairs      what attributes are called in the history up to a commit (HistoryRecoding)
 /// ```
 ///
-/// Numbers are little-endian.
+/// Numbers are little-endian. Codes of entities and attributes that are gone, and that only the history uses, have the character 1 and their number as names.
 struct MetaKeyspace: Sendable {
   static let name = "meta"
   /// The format of stores that never had a log.

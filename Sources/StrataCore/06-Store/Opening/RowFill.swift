@@ -80,8 +80,16 @@ struct RowFills: Sendable {
     let values: [AttributeValue]
   }
 
+  /// Attributes of an entity that get other names.
+  struct Renaming: Sendable {
+    let entityName: String
+    /// By their names before.
+    let names: [String: String]
+  }
+
   /// Of the entities whose rows get another layout.
   let fills: [Fill]
+  let renamings: [Renaming]
   /// The version of the model that the store must still be of.
   let versions: StoredVersions
 
@@ -94,6 +102,7 @@ struct RowFills: Sendable {
     guard try parts.storedVersions(transaction.read)?.hashes == versions.hashes else {
       throw StoreParts.hasOtherModel(parts.environment.path)
     }
+    try writeRenamings(catalogue, parts, transaction)
     if fills.isEmpty { return }
     for fill in fills {
       guard let entity = catalogue.schema.entity(named: fill.entityName) else { continue }
@@ -115,6 +124,25 @@ struct RowFills: Sendable {
       try parts.meta.put(RowFill.key(stamp.entityCode), entry.bytes, transaction)
     }
     try parts.meta.put("format", number: MetaKeyspace.filledFormat, transaction)
+  }
+
+  /// The history names attributes by the codes that their names had.
+  private func writeRenamings(
+    _ catalogue: StoreCatalogue, _ parts: StoreParts, _ transaction: borrowing WriteTransaction
+  ) throws {
+    guard try parts.meta.bytes(HistoryFormat.metaKey, transaction.read) != nil else { return }
+    let commit = try parts.stamp(transaction.read).commitNumber
+    for renaming in renamings {
+      guard let entity = catalogue.schema.entity(named: renaming.entityName) else { continue }
+      var codes: [UInt16: UInt16] = [:]
+      for (old, new) in renaming.names {
+        guard let code = catalogue.attributeCodesByName[old] else { continue }
+        codes[code] = catalogue.attributeCodesByName[new]
+      }
+      let key = HistoryRecoding.key(commit, catalogue.entityCodes[entity.number])
+      let earlier = try parts.meta.bytes(key, transaction.read).map { Array($0) }
+      try parts.meta.put(key, HistoryRecoding.value(codes, after: earlier), transaction)
+    }
   }
 }
 

@@ -190,6 +190,10 @@ final class StoreCatalogue: Sendable {
     try Self.raiseGeneration(meta, transaction)
   }
 
+  /// What stands for the name of a code that only the history uses, since what had it is gone: no name of a model.
+  static func lostName(_ code: UInt16) -> String { lostPrefix + String(code) }
+  static let lostPrefix = "\u{1}"
+
   static func layoutKey(_ number: UInt16) -> String {
     let digits = String(number)
     return "layout/" + String(repeating: "0", count: 5 - digits.count) + digits

@@ -154,7 +154,7 @@ struct StoreOpening {
   ) throws {
     let model = try ModelCoding.encode(schema.model)
     let encoded = try JSONEncoder.sorted.encode(versions)
-    try environment.write(within: patience) { transaction in
+    try environment.write(within: patience) { [options] transaction in
       // Another process may have been faster.
       if try meta.bytes("format", transaction.read) != nil { return }
       let identifier = UUID()
@@ -166,6 +166,7 @@ struct StoreOpening {
       try meta.put("generation", number: UInt64(1), transaction)
       try meta.put("versions", encoded, transaction)
       try meta.put("model", model, transaction)
+      for (key, code) in options.codes { try meta.put(key, number: code, transaction) }
     }
   }
 
