@@ -81,6 +81,14 @@ struct RecordedHistory {
     }
   }
 
+  /// The new store records from its newest commit on, and nothing is known of what was before.
+  func beginAnew(in meta: MetaKeyspace, _ transaction: borrowing WriteTransaction) throws {
+    for key in entries.keys where key.hasPrefix(HistoryRecoding.prefix) { try meta.delete(key, transaction) }
+    // The store has the identity of the old one already, and was opened with its own.
+    let newest = CommitStamp(try meta.bytes("stamp", transaction.read))?.commitNumber ?? 0
+    try HistoryMark.begin(in: meta, behind: newest, transaction)
+  }
+
   /// The new store goes on with what was copied.
   func goOn(in meta: MetaKeyspace, _ transaction: borrowing WriteTransaction) throws {
     for (key, value) in entries { try meta.put(key, value, transaction) }
@@ -114,7 +122,9 @@ struct HistoryCodes {
       attributes,
       pairs.flatMap { pair in
         pair.source.attributes.compactMap { attribute in
-          pair.names[attribute.name].map { (attribute.name, $0) }
+          // What the engine has added stays what it is.
+          let name = attribute.slot == pair.source.baselineSlot ? attribute.name : pair.names[attribute.name]
+          return name.map { (attribute.name, $0) }
         }
       })
     let names = Dictionary(attributes.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
@@ -122,7 +132,7 @@ struct HistoryCodes {
     var result = Carried()
     for pair in pairs {
       var changes: [UInt16: UInt16] = [:]
-      for attribute in pair.source.attributes {
+      for attribute in pair.source.attributes where attribute.slot != pair.source.baselineSlot {
         guard let code = self.attributes[attribute.name] else { continue }
         let name = pair.names[attribute.name]
         if name == names[code] { continue }

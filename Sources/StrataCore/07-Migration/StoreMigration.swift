@@ -6,7 +6,7 @@ extension LMDBStore {
   ///
   /// The store knows its own model, so only the new one is needed. A new file is written beside the old one, checked, and
   /// takes its place in one step; until then the old file stays as it is. Whatever happens meanwhile, a crash or a power failure too, there
-  /// is the one or the other. Object IDs, the UUID and the metadata stay; row versions start again.
+  /// is the one or the other. Object IDs, the UUID, the metadata, the history and the versions of rows stay.
   ///
   /// What would take something away from the store needs a `permission`; see ``MigrationPermission``. The old file is kept beside the new one
   /// then, as `Name.strata-before-1` (or the first number that is free), until the next save.
@@ -163,11 +163,8 @@ struct StoreMigration {
     var options = options
     options.opensAsItIs = true
     options.isReadOnly = false
-    let (source, carried): (LMDBStore, LMDBStore.CarriedModel)
-    do {
-      (source, carried) = try LMDBStore.openAsCarried(at: url, options: options)
-    } catch let error as StorageError where error.kind == .damaged {
-      throw CoreDataError(
+    let (source, carried) = try LMDBStore.openAsCarried(at: url, options: options) { error in
+      CoreDataError(
         .migrationMissingSourceModel, "The model in the store cannot be read.",
         userInfo: [NSUnderlyingErrorKey: error])
     }
@@ -282,6 +279,7 @@ struct StoreMigration {
     store = try draft.open(schema, configurationName, options)
     try history?.copy(from: snapshot, to: store, progress)
     try finish(store, plan, header, snapshot, history, replaced)
+    if let history { try leaveDamaged(history, store) }
     try check(store, expecting: migration.rowCounts.reduce(0, +))
     progress.complete(rows * 2)
     progress.report?(progress)
@@ -369,6 +367,23 @@ struct StoreMigration {
       try history?.goOn(in: parts.meta, transaction)
       // What it says is told by numbers of commits that the store does not go on from.
       if let journal = parts.journal { try transaction.clear(journal.keyspace) }
+    }
+  }
+
+  /// A history that is damaged keeps nobody from the rows: it begins anew then, with the names of its readers.
+  private func leaveDamaged(_ history: RecordedHistory, _ store: LMDBStore) throws {
+    let problems = try store.check().problems
+    guard !problems.isEmpty, problems.allSatisfy({ $0.kind == .historyDamaged }) else { return }
+    Diagnostics.write(
+      "the history of the store \(url.path) is damaged and was left behind by its migration: tokens from before are expired.",
+      .error)
+    guard let keyspace = try store.parts.environment.keyspaces([HistoryFormat.keyspaceName])[0] else {
+      return
+    }
+    let parts = store.parts
+    try parts.environment.write { transaction in
+      try transaction.clear(keyspace)
+      try history.beginAnew(in: parts.meta, transaction)
     }
   }
 

@@ -96,9 +96,10 @@ extension PostgresStore: HistoryStore {
     try requireWritable()
     let table = table
     try onConnection { connection, deadline in
-      _ = try connection.run(
+      let results = try connection.run(
         [SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED")] + table.end() + [SQLStatement("COMMIT")],
         deadline: deadline)
+      if results[1].affectedCount == 0 { throw HistoryTable.isReplaced }
     }
     recent.withLock { $0.isRecording = false }
   }

@@ -164,7 +164,8 @@ import Testing
       #expect(error?.kind == .replaced)
     }
     try stand.store.setHistoryConsumer(named: "widget", to: nil)
-    try stand.store.endHistory()
+    let error = #expect(throws: StorageError.self) { try stand.store.endHistory() }
+    #expect(error?.kind == .replaced)
     #expect(try next.store.historyConsumers().map(\.name) == ["widget"])
     #expect(
       try next.coordinator.history(.fetchHistory(after: PersistentHistoryToken?.none)).transactions.count == 1

@@ -181,4 +181,32 @@ struct MigrationMomentTests {
     try LMDBStore.migrate(at: url, to: Self.second(), options: options)
     #expect(try versions() == before)
   }
+
+  @Test func aDamagedHistoryKeepsNobodyFromTheRows() throws {
+    var options = LMDBStoreOptions()
+    options.recordsHistory = true
+    let schema = try Self.first().schema()
+    do {
+      let store = try LMDBStore(url: url, schema: schema, options: options)
+      defer { store.close() }
+      try store.setHistoryConsumer(named: "widget", to: 1)
+      let keyspace = try #require(try store.parts.environment.keyspaces([HistoryFormat.keyspaceName])[0])
+      try store.parts.environment.write { transaction in
+        try HistoryFormat.Key(1).withBytes { key in
+          try [UInt8](repeating: 7, count: 9).withUnsafeBytes { try transaction.put(keyspace, key, $0) }
+        }
+      }
+      #expect(try store.check().problems.map(\.kind).contains(.historyDamaged))
+    }
+    var rewriting = LMDBStoreOptions()
+    rewriting.migratesAllRows = true
+    try LMDBStore.migrate(at: url, to: Self.second(), options: rewriting)
+    let store = try LMDBStore(url: url, schema: Self.second().schema())
+    defer { store.close() }
+    let check = try store.check()
+    #expect(check.isSound && check.rowCount == 2)
+    #expect(try store.historyConsumers().map(\.name) == ["widget"])
+    let bounds = try #require(try store.historyBounds())
+    #expect(bounds.purged == bounds.newest)
+  }
 }

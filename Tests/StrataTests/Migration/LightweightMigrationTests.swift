@@ -358,4 +358,34 @@ struct LightweightMigrationTests {
     #expect(indexes.first?.isComplete == true && indexes.first?.entryCount == 3)
     #expect(try stand.problems() == [])
   }
+
+  @Test(
+    "rules 304, 307: a store that holds the entities of a configuration is migrated, in place or anew",
+    arguments: [false, true])
+  func configuration(anew: Bool) throws {
+    func model(_ names: [String]) -> ManagedObjectModel {
+      let own = EntityDescription("Own", properties: names.map { AttributeDescription($0, .string) })
+      let model = ManagedObjectModel(entities: [
+        own, EntityDescription("Other", properties: names.map { AttributeDescription($0, .string) }),
+      ])
+      model.setEntities([own], forConfigurationName: "Part")
+      return model
+    }
+    let context = try stand.open(model(["name"])) { $0.configuration = "Part" }
+    try context.performAndWait {
+      context.newObject("Own", ["name": "a"])
+      try context.save()
+    }
+    let after = try stand.open(model(["name", "note"])) { description in
+      description.configuration = "Part"
+      description.migratesAllRows = anew
+    }
+    try after.performAndWait {
+      let object = try #require(try after.fetch(FetchRequest<ManagedObject>(entityName: "Own")).first)
+      #expect(object.value(forKey: "name") as? String == "a")
+      object.setValue("n", forKey: "note")
+      try after.save()
+    }
+    #expect(try stand.problems() == [])
+  }
 }

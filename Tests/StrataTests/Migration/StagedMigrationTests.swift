@@ -209,4 +209,37 @@ struct StagedMigrationTests {
     #expect(calls.all == ["1 to 2"])
     #expect(try version() == 4)
   }
+
+  /// What the store does not hold changes without it.
+  @Test(
+    "rule 314: a stage that changes nothing that the store's configuration holds runs once, and the next ones follow"
+  )
+  func configuration() throws {
+    func model(_ here: Int, _ there: Int) -> ManagedObjectModel {
+      let model = ManagedObjectModel(entities: [
+        EntityDescription("Here", properties: (0..<here).map { AttributeDescription("a\($0)", .string) }),
+        EntityDescription("There", properties: (0..<there).map { AttributeDescription("a\($0)", .string) }),
+      ])
+      model.setEntities([model.entities[0]], forConfigurationName: "Own")
+      return model
+    }
+    func reference(_ model: ManagedObjectModel) -> ManagedObjectModelReference {
+      ManagedObjectModelReference(model: model, versionChecksum: model.versionChecksum)
+    }
+    let other = try MigrationStand()
+    try other.open(model(1, 1)) { $0.configuration = "Own" }
+    try other.close()
+    let versions = [model(1, 1), model(1, 2), model(2, 2)]
+    let stages = zip(versions, versions.dropFirst()).enumerated().map { number, pair in
+      let stage = CustomMigrationStage(migratingFrom: reference(pair.0), to: reference(pair.1))
+      stage.willMigrateHandler = { [calls] _, _ in calls.note("\(number)") }
+      return stage
+    }
+    try other.open(model(2, 2)) { description in
+      description.configuration = "Own"
+      description.stagedMigrationManager = StagedMigrationManager(stages)
+    }
+    #expect(calls.all == ["0", "1"])
+    #expect(try other.problems() == [])
+  }
 }

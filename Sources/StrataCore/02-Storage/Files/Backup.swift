@@ -81,7 +81,6 @@ extension Environment {
       if code != 0 { throw StorageError(-code, "unlink", path: file.path) }
       // The lock file stays until everything has gone: others that are to make a store under the name wait for it.
       file.removeLog()
-      StageTurn.removeLeftover(beside: file)
       try file.removeAllReplaced()
       try fileSystem.syncDirectory(file.directory)
     }
@@ -194,6 +193,7 @@ extension Environment {
     // Should it be left behind, the next draft in the folder removes it.
     let aside = StoreDraft(.new, beside: file)
     let closed = try ClosedLockFile(aside, for: file)
+    defer { closed?.open() }
     var code: Int32 = 0
     if closed == nil {
       code = file.system.rename(file.lockPath, aside.file.lockPath)
@@ -204,8 +204,9 @@ extension Environment {
     }
     let result = Result { try exchange() }
     if case .success(true) = result {
-      // Its own name first: who has opened the new file meanwhile keeps no lock file that goes afterwards.
-      try removeLockFile(file)
+      // Its own name first: who has opened the new file meanwhile keeps no lock file that goes afterwards. Should it stay, it is an empty one, which the next who
+      // opens the store prepares.
+      _ = file.system.unlink(file.lockPath)
     } else if code == 0, case .success(let status) = file.system.status(file.path),
       status.identity == identity
     {
@@ -216,13 +217,7 @@ extension Environment {
       }
     }
     aside.remove()
-    closed?.open()
     return try result.get()
-  }
-
-  static func removeLockFile(_ file: StoreFile) throws {
-    let code = file.system.unlink(file.lockPath)
-    if code != 0 && code != -ENOENT { throw StorageError(-code, "unlink", path: file.lockPath) }
   }
 }
 

@@ -7,11 +7,15 @@ final class PathTurns: @unchecked Sendable {
   private var owners: [String: (thread: SystemThread.Number, depth: Int)] = [:]
 
   /// Runs `body` when no other thread has the turn at `path`.
-  func take<R>(_ path: String, _ body: () throws -> R) rethrows -> R {
+  func take<R>(_ path: String, _ body: () throws -> R) rethrows -> R { try take(path) { _ in try body() } }
+
+  /// The same; `body` is told whether this thread has had the turn already.
+  func take<R>(_ path: String, _ body: (_ again: Bool) throws -> R) rethrows -> R {
     let current = SystemThread.current
-    lock.withLock {
+    let again = lock.withLock {
       while let owner = owners[path], owner.thread != current { lock.wait() }
       owners[path, default: (current, 0)].depth += 1
+      return (owners[path]?.depth ?? 0) > 1
     }
     defer {
       lock.withLock {
@@ -22,6 +26,6 @@ final class PathTurns: @unchecked Sendable {
         }
       }
     }
-    return try body()
+    return try body(again)
   }
 }

@@ -17,10 +17,18 @@ enum StageTurn {
     let taken = try patience.wait { try descriptor(file, until: $0) }
     guard let taken else { return try body() }
     defer {
-      _ = file.system.unlink(file.path + suffix)
+      // Another one that has the name meanwhile is another process's.
+      if isNamed(file, taken) { _ = file.system.unlink(file.path + suffix) }
       _ = file.system.close(taken)
     }
     return try body()
+  }
+
+  private static func isNamed(_ file: StoreFile, _ descriptor: Int32) -> Bool {
+    guard case .success(let own) = file.system.statusOfDescriptor(descriptor),
+      case .success(let named) = file.system.status(file.path + suffix)
+    else { return false }
+    return named.identity == own.identity
   }
 
   /// Of the locked file, which has the name; nil where there are no turns.
@@ -32,17 +40,21 @@ enum StageTurn {
       let descriptor = system.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
       if [-EACCES, -EPERM, -EROFS].contains(descriptor) { return nil }
       if descriptor < 0 { throw StorageError(-descriptor, "open", path: path) }
+      guard case .success(let status) = system.statusOfDescriptor(descriptor), status.kind == .regular,
+        status.size == 0
+      else {
+        _ = system.close(descriptor)
+        throw StorageError(
+          .aliased, operation: "open", path: path,
+          detail:
+            "There is something else under the name of the file that lets processes take turns in migrating the store."
+        )
+      }
       // Who may use the store waits for this process, and does not fail.
       file.givePermissions(to: path)
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
-        guard case .success(let own) = system.statusOfDescriptor(descriptor) else {
-          _ = system.close(descriptor)
-          return nil
-        }
         // The one before has removed the file before it let it go.
-        if case .success(let named) = system.status(path), named.identity == own.identity {
-          return descriptor
-        }
+        if isNamed(file, descriptor) { return descriptor }
       } else if errno != EWOULDBLOCK && errno != EINTR {
         _ = system.close(descriptor)
         return nil
@@ -59,7 +71,4 @@ enum StageTurn {
       pause = min(pause * 2, longestPause)
     }
   }
-
-  /// Removes what a process has left that was killed, with the store.
-  static func removeLeftover(beside file: StoreFile) { _ = file.system.unlink(file.path + suffix) }
 }

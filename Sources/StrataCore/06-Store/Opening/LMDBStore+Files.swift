@@ -57,9 +57,11 @@ extension LMDBStore {
   ///   - url: The store's file.
   ///   - withClasses: Whether the model's entities have the classes that the program has.
   ///   - options: How it is opened; hashes are not compared.
+  ///   - unreadable: What is thrown when the model cannot be read.
   /// - Throws: ``StorageError``; `.damaged` when the model cannot be read.
   package static func openAsCarried(
-    at url: URL, withClasses: Bool = false, options: LMDBStoreOptions
+    at url: URL, withClasses: Bool = false, options: LMDBStoreOptions,
+    unreadable: (StorageError) -> any Error = { $0 }
   ) throws -> (store: LMDBStore, carried: CarriedModel) {
     var options = options
     // One that holds the entities of a configuration has the hashes of these alone.
@@ -67,7 +69,11 @@ extension LMDBStore {
     var rounds = 0
     while true {
       rounds += 1
-      let carried = try carriedModel(at: url)
+      let carried: CarriedModel
+      do { carried = try carriedModel(at: url) } catch let error as StorageError where error.kind == .damaged
+      {
+        throw unreadable(error)
+      }
       MigrationHooks.reached(.looked, url.path)
       if !withClasses { carried.model.forgetClasses() }
       options.carriedModel = carried.document

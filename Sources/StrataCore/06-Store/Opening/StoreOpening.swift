@@ -96,6 +96,8 @@ struct StoreOpening {
         return counter
       }
     }
+    // One that is opened as it is may hold the entities of a configuration.
+    let versions = options.opensAsItIs ? header.versions : versions
     return Result(
       parts: parts, catalogue: catalogue, metadata: header.metadata, versions: versions, counters: counters,
       commitNumber: header.commitNumber, hasReplacedFiles: !header.replaced.isEmpty)

@@ -70,8 +70,9 @@ struct LMDBKind: StoreEngineKind {
     -> R
   {
     let file = try StoreFile(file(description).path, .system)
-    return try EnvironmentRegistry.current.stages.take(file.path) {
-      try StageTurn.take(file, patience, body)
+    return try EnvironmentRegistry.current.stages.take(file.path) { again in
+      // A handler that migrates the store itself has the turn already.
+      again ? try body() : try StageTurn.take(file, patience, body)
     }
   }
 

@@ -79,6 +79,9 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
   /// A manager for these stages, oldest first.
   public init(_ stages: [MigrationStage]) { self.stages = stages }
 
+  /// So often others may get in between.
+  private static let mostRounds = 16
+
   /// Brings the store to `model`. One thread after the other, of this process and of all others.
   ///
   /// - Throws: ``CoreDataError`` 134504 when the store's version or the model's is in no stage, or a stage's model is not found; 134506 when the stages lead from
@@ -91,7 +94,14 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     try requireChain()
     try kind.inTurn(description, patience) {
       // A program that knows no stages takes no turns: then it is looked at again what is to be done.
-      while try !migrateAlone(description, kind, to: model, patience) {}
+      for _ in 0..<Self.mostRounds {
+        if try migrateAlone(description, kind, to: model, patience) { return }
+      }
+      throw StorageError(
+        .busy, operation: "migrate", path: description.url?.path ?? "",
+        detail:
+          "Other programs have brought the store to another version again and again while it was migrated in stages."
+      )
     }
   }
 
@@ -111,10 +121,11 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     func advance(to model: ManagedObjectModel) throws -> Bool {
       let found = try checksum()
       if found != reached { return false }
-      if found != model.versionChecksum {
-        try kind.migrate(description, to: model, permission: permission, patience: patience)
-      }
-      reached = model.versionChecksum
+      if found == model.versionChecksum { return true }
+      try kind.migrate(description, to: model, permission: permission, patience: patience)
+      // A store that holds the entities of a configuration goes on with its model when nothing else changes.
+      let now = try checksum()
+      reached = now == found ? found : model.versionChecksum
       return true
     }
     for stage in work {

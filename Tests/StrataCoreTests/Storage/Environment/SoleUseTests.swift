@@ -166,4 +166,23 @@ struct SoleUseTests {
     #expect(isTaken)
     #expect(!isThere(path + "-stages"))
   }
+
+  @Test func whatIsNoFileOfTurnsIsLeftAlone() throws {
+    let path = file.path + "-stages"
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+    let error = #expect(throws: StorageError.self) {
+      try StageTurn.take(file, Patience(.zero)) { Issue.record("there was a turn") }
+    }
+    #expect(error?.kind == .aliased)
+    #expect(FileManager.default.contents(atPath: path) == Data("mine".utf8))
+  }
+
+  @Test func whoHasTheTurnRemovesNobodyElsesFile() throws {
+    let path = file.path + "-stages"
+    try StageTurn.take(file, Patience(.zero)) {
+      try #require(unlink(path) == 0)
+      try Data().write(to: URL(fileURLWithPath: path))
+    }
+    #expect(isThere(path))
+  }
 }
