@@ -41,12 +41,15 @@ struct FileInspection {
         try PageWalk(self, anchor, fileSize: size).run(everyPage: isFull)
         return
       } catch let error as StorageError {
+        // Whoever commits has used the page again. On a busy machine that can happen many times in a row.
         let isMoving = try readAnchors() != before
-        guard isMoving, attempt < 8 else { throw error }
-        usleep(2_000 << UInt32(attempt))
+        guard isMoving, attempt < Self.mostAttempts else { throw error }
+        usleep(2_000 << UInt32(min(attempt, 5)))
       }
     }
   }
+
+  private static let mostAttempts = 64
 
   private func needsFullWalk(_ policy: EnvironmentOptions.Inspection, _ anchor: MetaPage) throws -> Bool {
     switch policy {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import StrataCore
@@ -29,6 +30,48 @@ import Testing
       }
       try inspect(environment.path)
     }
+  }
+
+  /// Whoever looks loses the processor each time, and others commit and use the page again meanwhile.
+  @Test(arguments: [20, 63])
+  func aFileThatChangesAgainAndAgainIsNotDamaged(times: Int) throws {
+    let directory = try ScratchDirectory()
+    let path = directory("Test.strata")
+    try Data(StoreShape.sample()).write(to: URL(fileURLWithPath: path))
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    let looks = Mutex(0)
+    var system = FileSystem.system
+    system.read = { descriptor, buffer, offset in
+      let count = FileSystem.system.read(descriptor, buffer, offset)
+      let look = looks.withLock { looks in
+        if offset == 0 { looks += 1 }
+        return looks
+      }
+      // Each attempt looks at the anchors before and afterwards.
+      guard look <= 2 * times, count > 0 else { return count }
+      if offset == 0, count > 40 {
+        // The size of the map, which others may make larger.
+        buffer[34] = UInt8(truncatingIfNeeded: look)
+      } else if offset >= 2 * 4_096 {
+        for place in 0..<count { buffer[place] = 0xFF }
+      }
+      return count
+    }
+    let file = try StoreFile(path, system)
+    try FileInspection(file: file, descriptor: descriptor).run(.quick)
+    #expect(looks.withLock { $0 } > 2 * times)
+    // Without others it is damaged.
+    system.read = { descriptor, buffer, offset in
+      let count = FileSystem.system.read(descriptor, buffer, offset)
+      if offset >= 2 * 4_096 { for place in 0..<max(0, count) { buffer[place] = 0xFF } }
+      return count
+    }
+    let error = #expect(throws: StorageError.self) {
+      try FileInspection(file: try StoreFile(path, system), descriptor: descriptor).run(.quick)
+    }
+    #expect(error?.kind == .damaged)
   }
 
   @Test func anEmptyStoreIsWhatLMDBWouldMake() throws {
