@@ -71,4 +71,22 @@ import TortureKit
     kill(child.identifier, SIGINT)
     #expect(child.wait() == 128 + SIGINT)
   }
+
+  /// At whatever moment of its beginning it comes: a signal is not lost.
+  @Test func aSignalThatComesEarlyEndsTheProgram() throws {
+    let stand = try Stand.people()
+    for number in 0..<40 {
+      let child = try ChildProcess(Tool.program, ["watch", stand.path])
+      usleep(UInt32(number) * 1_500)
+      kill(child.identifier, SIGINT)
+      // It ends at once, or never.
+      let (identifier, ended) = (child.identifier, DispatchSemaphore(value: 0))
+      Thread.detachNewThread {
+        if ended.wait(timeout: .now() + .seconds(120)) == .timedOut { kill(identifier, SIGKILL) }
+      }
+      let code = child.wait()
+      ended.signal()
+      #expect(code == 128 + SIGINT, "after \(number) times 1.5 ms")
+    }
+  }
 }
