@@ -114,7 +114,7 @@ struct EngineKindTests {
       LightweightMigrationStage([old.versionChecksum, ConformanceModel.make().versionChecksum])
     ])
     try coordinator().addPersistentStore(description)
-    #expect(kind.log.take() == ["open", "model", "model", "migrate true true", "open"])
+    #expect(kind.log.take() == ["open", "model", "model", "migrate true true", "model", "open"])
   }
 
   @Test("Destroying and replacing find the kind by the scheme of the URL, or are told the type")
