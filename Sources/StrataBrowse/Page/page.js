@@ -30,7 +30,7 @@ async function ask(name, query, options) {
   const url = address(name, query);
   const ahead = early.get(url);
   early.delete(url);
-  options?.signal?.addEventListener("abort", () => ahead?.control.abort());
+  if (ahead) options?.signal?.addEventListener("abort", () => ahead.control.abort());
   let response;
   try { response = await (ahead?.answer ?? read(url, options)); } catch (error) {
     if (error.name === "AbortError") throw error;

@@ -86,9 +86,10 @@ enum Interruption {
   // Unsafe: made once and then only kept alive.
   private nonisolated(unsafe) static let sources: [any DispatchSourceSignal] = [SIGINT, SIGTERM, SIGHUP]
     .compactMap { number in
-      var before = sigaction()
-      sigaction(number, nil, &before)
-      if isIgnored(before) { return nil }
+      let before = signal(number, SIG_IGN)
+      if unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) { return nil }
+      // A signal that comes before the source is there ends the program, which has made nothing yet.
+      signal(number, before)
       let source = DispatchSource.makeSignalSource(
         signal: number, queue: DispatchQueue(label: "strata.interruption"))
       source.setEventHandler {
@@ -103,24 +104,14 @@ enum Interruption {
           kill(getpid(), number)
         }
       }
-      // A signal that comes before the source is there ends the program, which has made nothing yet.
       let isThere = DispatchSemaphore(value: 0)
       source.setRegistrationHandler { isThere.signal() }
       source.resume()
       isThere.wait()
-      #if !os(Linux)
-        // On Linux the source has a handler of its own.
+      #if canImport(Darwin)
+        // Elsewhere the source has a handler of its own.
         signal(number, SIG_IGN)
       #endif
       return source
     }
-
-  private static func isIgnored(_ action: sigaction) -> Bool {
-    #if os(Linux)
-      let handler = action.__sigaction_handler.sa_handler
-    #else
-      let handler = action.__sigaction_u.__sa_handler
-    #endif
-    return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-  }
 }

@@ -48,9 +48,7 @@ struct RecordedHistory {
   /// Copies the transactions into `store`, which has the codes.
   func copy(from snapshot: LMDBSnapshot, to store: LMDBStore, _ progress: BatchProgress) throws {
     let environment = store.parts.environment
-    guard let keyspace = try environment.keyspaces([HistoryFormat.keyspaceName])[0] else {
-      return
-    }
+    let keyspace = try Self.keyspace(store.parts)
     var next: [UInt8]? = []
     while let start = next {
       try progress.stopIfCancelled()
@@ -81,12 +79,24 @@ struct RecordedHistory {
     }
   }
 
-  /// The new store records from its newest commit on, and nothing is known of what was before.
-  func beginAnew(in meta: MetaKeyspace, _ transaction: borrowing WriteTransaction) throws {
-    for key in entries.keys where key.hasPrefix(HistoryRecoding.prefix) { try meta.delete(key, transaction) }
-    // The store has the identity of the old one already, and was opened with its own.
-    let newest = CommitStamp(try meta.bytes("stamp", transaction.read))?.commitNumber ?? 0
-    try HistoryMark.begin(in: meta, behind: newest, transaction)
+  /// The new store records from its newest commit on, for the readers that there are, and nothing is known of what was before.
+  func beginAnew(in parts: StoreParts) throws {
+    let (meta, keyspace) = (parts.meta, try Self.keyspace(parts))
+    let recodings = entries.keys.filter { $0.hasPrefix(HistoryRecoding.prefix) }
+    try parts.environment.write { transaction in
+      try transaction.clear(keyspace)
+      for key in recodings { try meta.delete(key, transaction) }
+      // The store has the identity of the old one already, and was opened with its own.
+      let newest = CommitStamp(try meta.bytes("stamp", transaction.read))?.commitNumber ?? 0
+      try HistoryMark.begin(in: meta, behind: newest, transaction)
+    }
+  }
+
+  private static func keyspace(_ parts: StoreParts) throws -> Keyspace {
+    guard let keyspace = try parts.environment.keyspaces([HistoryFormat.keyspaceName])[0] else {
+      throw parts.damaged("There is no place for the history.")
+    }
+    return keyspace
   }
 
   /// The new store goes on with what was copied.

@@ -279,8 +279,7 @@ struct StoreMigration {
     store = try draft.open(schema, configurationName, options)
     try history?.copy(from: snapshot, to: store, progress)
     try finish(store, plan, header, snapshot, history, replaced)
-    if let history { try leaveDamaged(history, store) }
-    try check(store, expecting: migration.rowCounts.reduce(0, +))
+    try check(store, expecting: migration.rowCounts.reduce(0, +), history)
     progress.complete(rows * 2)
     progress.report?(progress)
     try progress.stopIfCancelled()
@@ -349,7 +348,6 @@ struct StoreMigration {
     }
     let metadata = try header.metadata.encoded(path: parts.environment.path)
     let isEmpty = header.metadata.withoutStandardKeys.values.isEmpty
-    if history != nil { _ = try parts.environment.keyspaces([HistoryFormat.keyspaceName]) }
     try parts.environment.write { transaction in
       for (hierarchy, counter) in counters.enumerated() {
         let current = try parts.counter(hierarchy, transaction.read)
@@ -370,25 +368,16 @@ struct StoreMigration {
     }
   }
 
-  /// A history that is damaged keeps nobody from the rows: it begins anew then, with the names of its readers.
-  private func leaveDamaged(_ history: RecordedHistory, _ store: LMDBStore) throws {
-    let problems = try store.check().problems
-    guard !problems.isEmpty, problems.allSatisfy({ $0.kind == .historyDamaged }) else { return }
-    Diagnostics.write(
-      "the history of the store \(url.path) is damaged and was left behind by its migration: tokens from before are expired.",
-      .error)
-    guard let keyspace = try store.parts.environment.keyspaces([HistoryFormat.keyspaceName])[0] else {
-      return
+  /// - Parameter history: What was carried over. When nothing else is damaged it begins anew: it keeps nobody from the rows.
+  private func check(_ store: LMDBStore, expecting rows: Int, _ history: RecordedHistory?) throws {
+    var check = try store.check()
+    if let history, !check.isSound, check.problems.allSatisfy({ $0.kind == .historyDamaged }) {
+      Diagnostics.write(
+        "the history of the store \(url.path) is damaged and was left behind by its migration: tokens from before are expired.",
+        .error)
+      try history.beginAnew(in: store.parts)
+      check = try store.check()
     }
-    let parts = store.parts
-    try parts.environment.write { transaction in
-      try transaction.clear(keyspace)
-      try history.beginAnew(in: parts.meta, transaction)
-    }
-  }
-
-  private func check(_ store: LMDBStore, expecting rows: Int) throws {
-    let check = try store.check()
     if check.isSound && check.rowCount == rows { return }
     let problems = check.problems.prefix(5).map(\.description).joined(separator: "; ")
     throw CoreDataError(

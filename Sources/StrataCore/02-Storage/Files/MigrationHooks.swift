@@ -2,7 +2,7 @@ import Synchronization
 
 /// Where tests can look at a migration, or disturb it.
 enum MigrationHooks {
-  enum Place: String { case looked, compared, copied, filled, exchanged, changed, staged }
+  enum Place: String { case looked, compared, copied, filled, exchanged, changed }
 
   private static let hooks = Mutex<[String: @Sendable (Place) -> Void]>([:])
 

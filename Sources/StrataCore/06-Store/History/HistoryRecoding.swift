@@ -45,11 +45,7 @@ struct HistoryRecoding {
 
   /// The key of the entry for the transactions up to `commit`.
   static func key(_ commit: UInt64, _ entity: UInt16) -> String {
-    func digits(_ number: some BinaryInteger, _ count: Int) -> String {
-      let text = String(number)
-      return String(repeating: "0", count: count - text.count) + text
-    }
-    return prefix + digits(commit, 20) + "/" + digits(entity, 5)
+    prefix + MetaKeyspace.digits(commit, 20) + "/" + MetaKeyspace.digits(entity, 5)
   }
 
   /// The value of an entry, which comes after what the same entry says already.

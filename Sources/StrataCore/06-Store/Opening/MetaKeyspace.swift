@@ -40,6 +40,12 @@ struct MetaKeyspace: Sendable {
 
   let keyspace: Keyspace
 
+  /// A number in a key of so many digits: keys are in the order of the numbers.
+  static func digits(_ number: some BinaryInteger, _ count: Int) -> String {
+    let text = String(number)
+    return String(repeating: "0", count: count - text.count) + text
+  }
+
   func bytes(_ key: String, _ transaction: borrowing ReadTransaction) throws -> UnsafeRawBufferPointer? {
     var key = key
     return try key.withUTF8 { try transaction.get(keyspace, UnsafeRawBufferPointer($0)) }

@@ -36,10 +36,7 @@ struct RowFill: Sendable {
     ([UInt16(layoutNumbers.count)] + layoutNumbers).flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] } + row
   }
 
-  static func key(_ entityCode: UInt16) -> String {
-    let digits = String(entityCode)
-    return prefix + String(repeating: "0", count: 5 - digits.count) + digits
-  }
+  static func key(_ entityCode: UInt16) -> String { prefix + MetaKeyspace.digits(entityCode, 5) }
 
   /// The values by slot of `entity`, whose layout may be another one: then slots are matched by name.
   ///

@@ -194,10 +194,7 @@ final class StoreCatalogue: Sendable {
   static func lostName(_ code: UInt16) -> String { lostPrefix + String(code) }
   static let lostPrefix = "\u{1}"
 
-  static func layoutKey(_ number: UInt16) -> String {
-    let digits = String(number)
-    return "layout/" + String(repeating: "0", count: 5 - digits.count) + digits
-  }
+  static func layoutKey(_ number: UInt16) -> String { "layout/" + MetaKeyspace.digits(number, 5) }
 
   static func raiseGeneration(_ meta: MetaKeyspace, _ transaction: borrowing WriteTransaction) throws {
     let generation = try meta.number("generation", UInt64.self, transaction.read) ?? 0

@@ -70,12 +70,7 @@ extension StoreFile {
     let descriptor = system.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
     if descriptor < 0 { return [] }
     defer { _ = system.close(descriptor) }
-    func anchor(at place: Int) -> [UInt8] {
-      (try? LogFile.read(descriptor, place..<place + MetaPage.size, self)) ?? []
-    }
-    let first = anchor(at: 0)
-    let size = first.count == MetaPage.size ? MetaPage(first).pageSize : 0
-    return first + anchor(at: MetaPage.pageSizes.contains(size) ? size : MetaPage.systemPageSize)
+    return (try? FileInspection(file: self, descriptor: descriptor).readAnchors()) ?? []
   }
 }
 
