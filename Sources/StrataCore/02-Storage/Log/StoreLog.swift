@@ -271,9 +271,10 @@ final class StoreLog: @unchecked Sendable {
   ///   can come back.
   func cutTail() -> Bool {
     if policy.omitsCut { return true }
-    let zeros = [UInt8](repeating: 0, count: LogFormat.recordHeader)
     do {
-      try zeros.withUnsafeBytes { try file.system.writeAll(descriptor, $0, at: tail, path: file.logPath) }
+      try LogRecord.cut(of: lastID + 1).withUnsafeBytes {
+        try file.system.writeAll(descriptor, $0, at: tail, path: file.logPath)
+      }
       try syncLog()
       return true
     } catch {
@@ -294,14 +295,14 @@ final class StoreLog: @unchecked Sendable {
   }
 
   /// A process that was killed between its record and its commit leaves the record behind. Before anything else is committed it goes for good: after a power
-  /// cut it must not stand in for the transaction that gets its number, or vouch for that one's anchor.
+  /// cut it must not stand in for the transaction that gets its number, or vouch for that one's anchor. Who has cut it may have been killed, too, before that was durable.
   func cutStranger(_ base: UInt64) throws {
     if policy.omitsCut || lastID != base || tail + LogFormat.recordHeader > capacity { return }
-    let isThere = try read(tail..<tail + LogFormat.recordHeader).withUnsafeBytes {
-      LogRecord.claims($0, base + 1)
+    let remnant = try read(tail..<tail + LogFormat.recordHeader).withUnsafeBytes {
+      LogRecord.remnant($0, of: base + 1)
     }
     // When that fails, the log is not trusted any more, and a checkpoint comes first.
-    if isThere { _ = cutTail() }
+    if remnant != nil { _ = cutTail() }
   }
 
   /// Reads the records that others have written, up to transaction `base`.

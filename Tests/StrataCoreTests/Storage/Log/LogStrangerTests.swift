@@ -8,7 +8,7 @@ import Testing
 struct LogStrangerTests {
   /// A call on the log.
   private enum Call: Equatable {
-    case zeros(Int)
+    case cut(Int)
     case head(Int)
     case record(Int)
     case flush
@@ -26,8 +26,8 @@ struct LogStrangerTests {
       let system = options.fileSystem
       options.fileSystem.write = { descriptor, bytes, offset in
         let call: Call =
-          if bytes.allSatisfy({ $0 == 0 }) {
-            .zeros(offset)
+          if bytes.count == LogFormat.recordHeader, bytes.prefix(8).allSatisfy({ $0 == 0 }) {
+            .cut(offset)
           } else if case .head = LogHead.read(Array(bytes)) {
             .head(offset)
           } else {
@@ -75,7 +75,18 @@ struct LogStrangerTests {
         try FileSystem.system.writeAll(log, $0, at: last.end, path: store.logPath)
       }
     }
-    #expect(calls.prefix(3) == [.zeros(tail), .flush, .record(tail)])
+    #expect(calls.prefix(3) == [.cut(tail), .flush, .record(tail)])
+  }
+
+  /// The process that has cut it may have been killed as well, before the cut was durable: the medium still has the record.
+  @Test(arguments: [Durability.full, .relaxed])
+  func aCutThatAnotherProcessHasMadeIsFlushedBeforeTheNextCommit(durability: Durability) throws {
+    let (calls, tail) = try calls(durability) { log, store, _, last in
+      try LogRecord.cut(of: last.transactionID + 1).withUnsafeBytes {
+        try FileSystem.system.writeAll(log, $0, at: last.end, path: store.logPath)
+      }
+    }
+    #expect(calls.prefix(3) == [.cut(tail), .flush, .record(tail)])
   }
 
   @Test func aCommitOfThisProcessCutsNothing() throws {

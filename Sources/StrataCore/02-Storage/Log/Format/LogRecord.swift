@@ -49,12 +49,33 @@ struct LogRecord: Equatable {
     checksum = expected
   }
 
-  /// Whether the header of a record says that it is of that transaction; whether the record is whole is another matter.
-  static func claims(_ header: UnsafeRawBufferPointer, _ transactionID: UInt64) -> Bool {
-    guard header.count >= LogFormat.recordHeader else { return false }
+  /// What lies behind the last record and speaks of the next transaction, which was not committed.
+  enum Remnant {
+    /// The header of its record; whether the record is whole is another matter.
+    case record
+    /// The cut that has taken the record's place. Who made it may have been killed before it was durable.
+    case cut
+  }
+
+  /// What a header says of a transaction; nil when it is not about that one.
+  static func remnant(_ header: UnsafeRawBufferPointer, of transactionID: UInt64) -> Remnant? {
+    guard header.count >= LogFormat.recordHeader else { return nil }
     let kind = UInt32(littleEndian: header.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
     let number = UInt64(littleEndian: header.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-    return Kind(rawValue: kind) != nil && number == transactionID
+    guard number == transactionID else { return nil }
+    return kind == cutKind ? .cut : Kind(rawValue: kind).map { _ in .record }
+  }
+
+  /// The kind of a header that ends the log.
+  private static let cutKind: UInt32 = 0
+
+  /// What takes the place of the header of a record that must not count: the log ends there. It names the transaction, so that others see that there was a record.
+  static func cut(of transactionID: UInt64) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: LogFormat.recordHeader)
+    bytes.withUnsafeMutableBytes {
+      $0.storeBytes(of: transactionID.littleEndian, toByteOffset: 8, as: UInt64.self)
+    }
+    return bytes
   }
 
   static func checksum(
