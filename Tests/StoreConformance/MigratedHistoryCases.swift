@@ -163,6 +163,42 @@ extension StoreConformance {
           ],
           "and back")
       },
+      migrated("what is inherited, and elements of composite attributes, have the names of now") { stand in
+        func model(_ name: String, _ place: String, _ city: String) -> ManagedObjectModel {
+          let composite = CompositeAttributeDescription(
+            place, elements: [preserved(city, from: city == "city" ? nil : "city")])
+          composite.preservesValueInHistoryOnDeletion = true
+          if place != "place" { composite.renamingIdentifier = "place" }
+          let base = EntityDescription(
+            "Base", properties: [preserved(name, from: name == "name" ? nil : "name"), composite])
+          let lower = EntityDescription("Lower", properties: [AttributeDescription("word", .string)])
+          base.subentities = [lower]
+          return ManagedObjectModel(entities: [base, lower])
+        }
+        var coordinator = try stand.reopen(model("name", "place", "city")) { $0.recordsHistory = true }
+        let context = stand.context(on: coordinator)
+        let lower = context.make("Lower", ["name": "a", "place": ["city": "x"]])
+        try context.save()
+        lower.setValue("b", forKey: "name")
+        try context.save()
+        lower.setValue(["city": "y"], forKey: "place")
+        try context.save()
+        context.delete(lower)
+        try context.save()
+        try expectEqual(
+          try said(coordinator),
+          [
+            ["Lower insert p1"], ["Lower update p1 name"], ["Lower update p1 place"],
+            ["Lower delete p1 name=b,place=[\"city\": \"y\"]"],
+          ], "before")
+        coordinator = try stand.reopen(model("title", "spot", "town"))
+        try expectEqual(
+          try said(coordinator),
+          [
+            ["Lower insert p1"], ["Lower update p1 title"], ["Lower update p1 spot"],
+            ["Lower delete p1 spot=[\"town\": \"y\"],title=b"],
+          ], "afterwards")
+      },
       migrated("it goes on through stages, and what their code saves is in it") { stand in
         let (one, two, three) = (
           trips(1, ["name": nil]), trips(2, ["title": "name"]), trips(3, ["heading": "title"], "Tour")

@@ -146,6 +146,32 @@ import Testing
     try close(new)
   }
 
+  /// What an object is based on is of the same version afterwards, and transactions that say nothing of what was renamed are not written anew.
+  @Test func versionsStayAndSoDoTransactionsThatNameNothingOfIt() throws {
+    let stand = try ServerStand(HistoryTests.model())
+    let old = try open(stand.url, HistoryTests.model())
+    try HistoryTests.story(ManagedObjectContext(.confinement, coordinator: old))
+    let context = ManagedObjectContext(.confinement, coordinator: old)
+    try context.make("Card", ["number": Int64(2)])
+    try context.save()
+    try close(old)
+    func versions() throws -> [String] {
+      let found = try #require(
+        try stand.sql("SELECT concat(pk, ' ', version) FROM \(stand.table("book")) ORDER BY pk"))
+      return try (0..<found.rowCount).map { try found.text($0, 0) }
+    }
+    func last() throws -> String {
+      try #require(
+        try stand.sql(
+          "SELECT xmin::text FROM \(stand.table("strata_commit")) ORDER BY number DESC LIMIT 1")
+      ).text(0, 0)
+    }
+    let before = (try versions(), try last())
+    try PostgresStores.migrate(at: stand.url, to: MigrationTests.newer())
+    #expect(try versions() == before.0 && !before.0.isEmpty)
+    #expect(try last() == before.1)
+  }
+
   /// What is noted for those who follow the store belongs to no history.
   @Test func aStoreWithoutAHistoryHasNoneAfterwards() throws {
     let stand = try ServerStand(HistoryTests.model())
