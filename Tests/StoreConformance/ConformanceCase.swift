@@ -90,7 +90,7 @@ package enum StoreConformance {
     valueCases + predicateCases + sortingCases + textCases + dictionaryCases + relationshipCases
     + deletionCases + conflictCases + identityCases + faultCases + uniquenessCases + referenceKeyCases
     + batchCases
-    + historyCases + generationCases + storeCases
+    + historyCases + migratedHistoryCases + generationCases + storeCases
 }
 
 /// What an engine does otherwise.

@@ -6,6 +6,8 @@ package struct InferredMigration: Sendable {
   package let plan: MigrationPlan
   /// What there is no place for.
   package let losses: LossPlan
+  /// By what names a history goes on.
+  package let names: [HistoryNames]
 
   /// - Parameters:
   ///   - source: The store's own model.
@@ -17,6 +19,7 @@ package struct InferredMigration: Sendable {
     try InferredMappingModel.require(pairing)
     plan = try MigrationPlan(pairing, from: source, holding: held, to: destination)
     losses = LossPlan(pairing, plan)
+    names = HistoryNames.all(pairing, from: source, to: destination)
   }
 
   /// The versions that a store was of before, as a store keeps them: with one more.

@@ -120,20 +120,15 @@ struct HistoryCodes {
 
   /// - Throws: `CoreDataError` 134110 when there are more names than codes.
   func carried(_ plan: MigrationPlan, _ pairing: ModelPairing) throws -> Carried {
-    let pairs = pairing.pairs.compactMap { pair in
-      plan.source.entity(named: pair.source.name ?? "").flatMap { source in
-        plan.destination.entity(named: pair.destination.name ?? "").map {
-          Pair(source, $0, pair)
-        }
-      }
-    }
+    let pairs = HistoryNames.all(pairing, from: plan.source, to: plan.destination)
     let entities = Self.assign(entities, pairs.map { ($0.source.name, $0.destination.name) })
     var attributes = Self.assign(
       attributes,
       pairs.flatMap { pair in
         pair.source.attributes.compactMap { attribute in
           // What the engine has added stays what it is.
-          let name = attribute.slot == pair.source.baselineSlot ? attribute.name : pair.names[attribute.name]
+          let name =
+            attribute.slot == pair.source.baselineSlot ? attribute.name : pair.properties[attribute.name]
           return name.map { (attribute.name, $0) }
         }
       })
@@ -144,7 +139,7 @@ struct HistoryCodes {
       var changes: [UInt16: UInt16] = [:]
       for attribute in pair.source.attributes where attribute.slot != pair.source.baselineSlot {
         guard let code = self.attributes[attribute.name] else { continue }
-        let name = pair.names[attribute.name]
+        let name = pair.properties[attribute.name]
         if name == names[code] { continue }
         guard let name else {
           // Another attribute may get its name.
@@ -185,24 +180,5 @@ struct HistoryCodes {
     for wish in ordered { if let code = codes[wish.old] { give(wish.new, code) } }
     for code in codes.values { give(StoreCatalogue.lostName(code), code) }
     return result
-  }
-
-  /// An entity before and after.
-  private struct Pair {
-    let source: EntitySchema
-    let destination: EntitySchema
-    /// By the name of an attribute, the name of what continues it.
-    private(set) var names: [String: String] = [:]
-
-    init(_ source: EntitySchema, _ destination: EntitySchema, _ pair: ModelPairing.EntityPair) {
-      (self.source, self.destination) = (source, destination)
-      for property in pair.attributes + pair.relationships {
-        let new = property.destination.name
-        guard let old = property.source?.name, source.slot(named: old) != nil,
-          destination.slot(named: new) != nil
-        else { continue }
-        names[old] = new
-      }
-    }
   }
 }

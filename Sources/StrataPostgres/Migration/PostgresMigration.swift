@@ -13,7 +13,8 @@ import StrataCore
 ///   derive    what follows from the rows
 ///   check     foreign keys
 ///   drop      the old tables
-///   note      model, names, versions, that tokens have expired
+///   recode    what the history says, in the names of now
+///   note      model, names, versions
 /// ```
 ///
 /// Until the COMMIT nobody sees any of it, and whatever ends the session before undoes it.
@@ -45,11 +46,16 @@ struct PostgresMigration {
       throw SQLResult.damaged
     }
     let wanted = schema.model.entityVersionHashesByName.filter { held.contains($0.key) }
-    if catalogue.versionHashes != wanted { try migrate(catalogue, wanted) }
+    let keepsHistory = try catalogue.versionHashes == wanted || migrate(catalogue, wanted)
     try connection.run(SQLStatement("COMMIT"))
+    if keepsHistory { return }
+    Diagnostics.write(
+      "the history of the store in the namespace “\(namespace)” is damaged and was left behind by its migration: tokens from before are expired.",
+      .error)
   }
 
-  private func migrate(_ catalogue: Catalogue, _ wanted: [String: Data]) throws {
+  /// Whether the history goes on. It does not when it is damaged: it keeps nobody from the rows.
+  private func migrate(_ catalogue: Catalogue, _ wanted: [String: Data]) throws -> Bool {
     let model: ManagedObjectModel
     do {
       model = try ManagedObjectModel.decoded(fromStores: catalogue.model)
@@ -90,7 +96,9 @@ struct PostgresMigration {
     try DerivedTransfer(mapping: new, connection: connection).run()
     try check(statements.keys)
     try connection.run(try transfer.privileges(on: connection) + transfer.drops)
-    try note(catalogue, wanted, new)
+    let keepsHistory = try !catalogue.recordsHistory || HistoryTransfer(inferred, new).run(on: connection)
+    try note(catalogue, wanted, new, keepsHistory)
+    return keepsHistory
   }
 
   private func requireHeld(_ plan: MigrationPlan) throws {
@@ -134,7 +142,9 @@ struct PostgresMigration {
   }
 
   /// Writes down what the store is now.
-  private func note(_ catalogue: Catalogue, _ wanted: [String: Data], _ new: StoreMapping) throws {
+  private func note(
+    _ catalogue: Catalogue, _ wanted: [String: Data], _ new: StoreMapping, _ keepsHistory: Bool
+  ) throws {
     var store = SQLStatement(
       "UPDATE \(new.qualified("strata_store")) SET commit_number = commit_number + 1, ")
     store += "generation = " + store.bind(Int64(new.generation)) + "::integer, model = "
@@ -145,12 +155,14 @@ struct PostgresMigration {
     store += store.bind(
       try Catalogue.json(
         InferredMigration.lineage(catalogue.lineage, adding: catalogue.versionHashes)))
-    // Tokens from before are expired: what the history tells is told in words of the old model.
-    store +=
-      ", history_purged = CASE WHEN history_purged IS NULL THEN NULL ELSE commit_number + 1 END, history_mark = "
-    store += "CASE WHEN history_purged IS NULL THEN NULL ELSE \(store.bind(Int64.random(in: 1 ... .max))) END"
+    if !keepsHistory {
+      store +=
+        ", history_purged = CASE WHEN history_purged IS NULL THEN NULL ELSE commit_number + 1 END, history_mark = "
+      store +=
+        "CASE WHEN history_purged IS NULL THEN NULL ELSE \(store.bind(Int64.random(in: 1 ... .max))) END"
+    }
     var statements = [
-      store, SQLStatement("UPDATE \(new.qualified("strata_commit")) SET changes = NULL"),
+      store,
       // A code that was given out is never given to another entity.
       SQLStatement(
         "UPDATE \(new.qualified("strata_entity")) SET name = pg_catalog.concat('~', code), table_name = ''"),

@@ -4,14 +4,14 @@ import StrataCore
 /// What the store's own tables say about it.
 ///
 /// ```
-///   strata_store      one row: identity, format, number of the newest commit, where the history begins, metadata, model, names. Every commit locks it first
+///   strata_store      one row: identity, format, number and time of the newest commit, where the history begins, metadata, model, names. Every commit locks it first
 ///   strata_entity     the code of each entity, and its table: codes are for ever
 ///   strata_commit     the last commits, by number: who has made them, what they have changed, and a token that tells whether one took place; the store's history
 ///   strata_consumer   the named readers of the history, and how far each has read
 /// ```
 struct Catalogue: Sendable {
   /// The format of the tables. Another one is refused.
-  static let format: Int32 = 2
+  static let format: Int32 = 3
   static let reservedNames: Set = ["strata_store", "strata_entity", "strata_commit", "strata_consumer"]
 
   let identifier: UUID
@@ -51,6 +51,7 @@ struct Catalogue: Sendable {
         generation integer NOT NULL DEFAULT 1,
         lineage text NOT NULL DEFAULT '[]',
         commit_number bigint NOT NULL,
+        last_at double precision NOT NULL DEFAULT '-infinity',
         history_purged bigint,
         history_mark bigint,
         metadata text NOT NULL,

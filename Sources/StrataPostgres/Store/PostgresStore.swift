@@ -219,14 +219,16 @@ package final class PostgresStore: StoreEngine {
     }
   }
 
-  /// Repeats what does no harm when it is done twice, until the server can be reached or the time is over: who makes an object cannot be told of an error.
+  /// Repeats what does no harm when it is done twice, until the server can do it or the time is over: who makes an object cannot be told of an error.
   private func untilReached<R>(_ body: () throws -> R) throws -> R {
     let end = deadline()
     var pause = Duration.milliseconds(2)
     while true {
       do {
         return try body()
-      } catch let error as StorageError where error.kind == .unreachable || error.kind == .serverBusy {
+      } catch let error as StorageError
+        where [.unreachable, .serverBusy, .readOnlyMedia, .diskFull, .io].contains(error.kind)
+      {
         guard ContinuousClock.now + pause < end else { throw error }
       }
       pool.dropIdle()

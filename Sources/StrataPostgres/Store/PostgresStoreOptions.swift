@@ -204,11 +204,24 @@ public enum PostgresStores {
     _ url: URL, _ options: PostgresStoreOptions, _ body: (ServerAddress, PostgresConnection) throws -> R
   ) throws -> R {
     let address = try ServerAddress(url)
-    let connection = try PostgresConnection(
-      address, password: options.password?(), deadline: ContinuousClock.now + options.timeout)
+    let connection = try connect(address, options)
     do {
       return try body(address, connection)
     } catch let error as SQLError { throw error.storageError("look at store", address.words) }
+  }
+
+  /// Waits while the server has no connection to spare.
+  private static func connect(_ address: ServerAddress, _ options: PostgresStoreOptions) throws
+    -> PostgresConnection
+  {
+    let deadline = ContinuousClock.now + options.timeout
+    while true {
+      do {
+        return try PostgresConnection(address, password: options.password?(), deadline: deadline)
+      } catch {
+        guard PostgresConnection.mayTryAgain(after: error, until: deadline) else { throw error }
+      }
+    }
   }
 
   private static func withCatalogue<R>(

@@ -34,7 +34,7 @@ final class ConnectionPool: Sendable {
     try PostgresConnection(address, password: password?(), deadline: ContinuousClock.now + patience)
   }
 
-  /// Lends a connection to `body`; an open transaction is rolled back afterwards. Waits while all are lent.
+  /// Lends a connection to `body`; an open transaction is rolled back afterwards. Waits while all are lent, and while the server has none to spare.
   /// - Parameter isCounted: Whether its round trips count among those of the store's users.
   /// - Throws: ``StorageError`` `.closed`, `.serverBusy` when none is given back in time; `.unreachable`, `.refused` when there is none to be had; what
   ///   `body` throws.
@@ -71,7 +71,8 @@ final class ConnectionPool: Sendable {
         } catch {
           state.withLock { $0.count -= 1 }
           signal()
-          throw error
+          // Meanwhile one of the store's own may be given back.
+          guard PostgresConnection.mayTryAgain(after: error, until: deadline) else { throw error }
         }
       case .none:
         guard wait(until: deadline) else {

@@ -97,19 +97,31 @@ final class PostgresConnection: @unchecked Sendable {
     let words = lines.isEmpty ? "no reason given" : lines.joined(separator: " ")
     var kind = StorageError.Kind.unreachable
     // Before there is a session libpq hands no codes out, only the server's words.
-    if message.contains("authentication failed") || message.contains("no password supplied")
+    if ["too many clients", "too many connections", "remaining connection slots"].contains(
+      where: message.contains)
+    {
+      kind = .serverBusy
+    } else if message.contains("authentication failed") || message.contains("no password supplied")
       || message.contains("pg_hba.conf") || message.contains("role \"")
     {
       kind = .refused
     } else if message.contains("database \""), message.contains("does not exist") {
       kind = .missing
-    } else if message.contains("too many clients") || message.contains("remaining connection slots") {
-      kind = .serverBusy
     }
     return StorageError(
       kind, operation: "connect", path: "",
       detail:
         "\(server) takes no connection: \(words)\(words.hasSuffix(".") || words.hasSuffix("?") ? "" : ".")")
+  }
+
+  /// Whether it may be tried again to connect, after a moment, which this waits: the server had no connection to spare, and there is time left.
+  static func mayTryAgain(after error: any Error, until deadline: ContinuousClock.Instant) -> Bool {
+    let pause = Double.random(in: 0.02...0.1)
+    guard (error as? StorageError)?.kind == .serverBusy,
+      ContinuousClock.now + .milliseconds(Int(pause * 1_000)) < deadline
+    else { return false }
+    Thread.sleep(forTimeInterval: pause)
+    return true
   }
 
   /// Whether the connection can still be used.

@@ -87,7 +87,7 @@ struct SQLError: Error, Sendable {
     case .refused: "The database server does not permit that."
     case .missing: "The database does not exist."
     case .diskFull: "The database server's disk is full."
-    case .serverBusy: "The database server is too busy."
+    case .serverBusy: "The database server is too busy, or short of memory or connections."
     case .readOnlyMedia: "The database server takes no changes."
     case .tooLarge: "The database server has a limit that this exceeds."
     case .damaged: "The database lacks something that the store needs, or is damaged."

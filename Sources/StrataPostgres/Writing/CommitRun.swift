@@ -199,9 +199,9 @@ final class CommitRun {
   /// The statement that locks the store's row, and notes and tells of the commit as well when that is known already.
   private func lock(_ note: Note?) -> SQLStatement {
     var lock = SQLStatement(
-      "WITH w AS (UPDATE \(mapping.storeTable) SET commit_number = commit_number + 1 WHERE identifier = ")
+      "WITH w AS (UPDATE \(mapping.storeTable) SET \(Self.turn) WHERE identifier = ")
     lock += (lock.bind(.uuid(identifier), as: .uuid) ?? "") + " AND generation = "
-    lock += lock.bind(Int64(mapping.generation)) + " RETURNING commit_number, history_purged)"
+    lock += lock.bind(Int64(mapping.generation)) + " RETURNING commit_number, last_at, history_purged)"
     if let note { lock += ", n AS (" + insertion(note, from: "w", &lock) + ")" }
     // Fails where another store has taken the place of this one, or it has another version of the model: nothing may be written to that.
     lock += " SELECT max(commit_number), 1 / count(*), max(history_purged)"
@@ -308,7 +308,7 @@ final class CommitRun {
         try finish(written.statements, set.metadata, note)
       } else {
         // The lock has counted the first one.
-        let count = "UPDATE \(mapping.storeTable) SET commit_number = commit_number + 1"
+        let count = "UPDATE \(mapping.storeTable) SET \(Self.turn)"
         let counts = marks.isEmpty ? [] : [SQLStatement(count)]
         var noting = SQLStatement()
         noting += insertion(note, from: mapping.storeTable, &noting)
@@ -356,7 +356,7 @@ final class CommitRun {
     }
   }
 
-  /// Who has committed what.
+  /// Who has committed what. The time in the header is not written: the server takes it.
   struct Note {
     let header: HistoryHeader
     let changes: [NotedChange]
@@ -371,14 +371,23 @@ final class CommitRun {
       hasToken: marks.isEmpty)
   }
 
-  /// The words that write a note; its number is the `commit_number` of `source`.
+  /// The words that count a commit and take its time, in the store's row: whoever waits for it takes both when it is his turn, so they ascend together.
+  ///
+  /// The time is the server's, since all programs share that clock. Where the clock was put back, times go on a microsecond after the other; by more than an
+  /// hour, they go back with it: a clock that was wrong for a moment must not decide for years.
+  private static let turn =
+    "commit_number = commit_number + 1, last_at = CASE WHEN last_at > \(clock) + 3600 THEN \(clock) ELSE GREATEST(\(clock), last_at + 0.000001) END"
+
+  /// The server's time in seconds since 2001.
+  private static let clock =
+    "(EXTRACT(epoch FROM pg_catalog.clock_timestamp())::double precision - 978307200)"
+
+  /// The words that write a note; its number is the `commit_number` of `source`, its time the `last_at`.
   private func insertion(_ note: Note, from source: String, _ statement: inout SQLStatement) -> String {
     var words =
       "INSERT INTO \(mapping.commitTable) (number, token, writer, at, mark, author, context_name, bundle, process, changes) SELECT commit_number, "
     words += note.hasToken ? token.bound(to: &statement) : statement.bindNull(.uuid)
-    words += ", " + statement.bind(writer) + ", "
-    words += (statement.bind(.date(note.header.timestamp), as: .float8) ?? "") + ", "
-    words += statement.bind(note.mark)
+    words += ", " + statement.bind(writer) + ", last_at, " + statement.bind(note.mark)
     let origin = note.header.origin
     for text in [
       origin.author, origin.contextName, note.header.bundleIdentifier, note.header.processName,
@@ -436,10 +445,9 @@ final class CommitRun {
   /// Notes a commit that changes nothing under the token.
   private static func taking(_ token: Token, _ mapping: StoreMapping) -> SQLStatement {
     var statement = SQLStatement(
-      "WITH w AS (UPDATE \(mapping.storeTable) SET commit_number = commit_number + 1 RETURNING commit_number) INSERT INTO \(mapping.commitTable) (number, token, writer, at, mark, bundle, process) SELECT commit_number, "
+      "WITH w AS (UPDATE \(mapping.storeTable) SET \(turn) RETURNING commit_number, last_at) INSERT INTO \(mapping.commitTable) (number, token, writer, at, mark, bundle, process) SELECT commit_number, "
     )
-    statement += token.bound(to: &statement) + ", " + statement.bind(nobody) + ", "
-    statement += (statement.bind(.date(Date()), as: .float8) ?? "") + ", "
+    statement += token.bound(to: &statement) + ", " + statement.bind(nobody) + ", last_at, "
     statement += statement.bind(Int64.random(in: 1 ... .max)) + ", '', '' FROM w"
     return statement
   }

@@ -57,6 +57,9 @@ import Testing
     let numbers = results.map { try? $0.get().commitNumber }
     #expect(numbers.map { $0 != nil } == [false, true, false, true, false, false, true])
     #expect(numbers.compactMap(\.self) == [1, 2, 3], "each has a number of its own, without gaps")
+    let times = try #require(
+      try stand.sql("SELECT count(DISTINCT at) FROM \(stand.table("strata_commit"))"))
+    #expect(try times.text(0, 0) == "3", "and a time of its own")
     let notes = try #require(
       try stand.sql(
         "SELECT string_agg(number::text, ',' ORDER BY number), count(token) FROM \(stand.table("strata_commit"))"

@@ -65,6 +65,16 @@ import Testing
     #expect(error?.kind == .notADatabase)
   }
 
+  @Test func tablesOfAnotherFormatAreRefused() throws {
+    let stand = try ServerStand(Library.make())
+    for format in [Catalogue.format - 1, Catalogue.format + 1] {
+      try stand.sql("UPDATE \(stand.table("strata_store")) SET format = \(format)")
+      let error = #expect(throws: StorageError.self) { try stand.neighbour(Library.make()) }
+      #expect(error?.kind == .unsupportedFormat)
+      #expect(error?.detail.contains("format \(format)") == true)
+    }
+  }
+
   @Test func nothingIsMadeForReading() throws {
     var options = PostgresStoreOptions()
     options.isReadOnly = true

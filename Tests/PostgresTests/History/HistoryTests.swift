@@ -23,7 +23,7 @@ import Testing
   }
 
   /// Saves of all kinds, one after the other.
-  private func story(_ context: ManagedObjectContext) throws {
+  static func story(_ context: ManagedObjectContext) throws {
     context.transactionAuthor = "author"
     context.name = "writer"
     let ada = try context.make("Author", ["name": "Ada"])
@@ -70,7 +70,7 @@ import Testing
   }
 
   /// What is said of each save, without IDs.
-  private func told(_ transactions: [PersistentHistoryTransaction]) -> [[String]] {
+  static func told(_ transactions: [PersistentHistoryTransaction]) -> [[String]] {
     transactions.map { transaction in
       (transaction.changes ?? []).map { change in
         let tombstone = (change.tombstone ?? [:]).map { "\($0.key)=\($0.value)" }.sorted()
@@ -88,20 +88,20 @@ import Testing
 
   @Test func itTellsOfEachSaveWhatLMDBTells() throws {
     let stand = try ServerStand(Self.model(), options: Self.recording())
-    try story(stand.context())
+    try Self.story(stand.context())
     let twin = PersistentStoreCoordinator(managedObjectModel: Self.model())
     var description = PersistentStoreDescription.inMemory
     description.recordsHistory = true
     try twin.addPersistentStore(description)
     let context = ManagedObjectContext(.confinement, coordinator: twin)
-    try story(context)
+    try Self.story(context)
     let (found, expected) = (try transactions(stand.coordinator), try transactions(twin))
     #expect(found.count == 10)
     #expect(found.count == expected.count)
-    for (place, pair) in zip(told(found), told(expected)).enumerated() {
+    for (place, pair) in zip(Self.told(found), Self.told(expected)).enumerated() {
       #expect(pair.0 == pair.1, "save \(place)")
     }
-    #expect(told(found).flatMap(\.self).contains { $0.contains("cover") && $0.contains("long long") })
+    #expect(Self.told(found).flatMap(\.self).contains { $0.contains("cover") && $0.contains("long long") })
     #expect(found.allSatisfy { $0.author == "author" && $0.contextName == "writer" && !$0.processID.isEmpty })
     #expect(found.map(\.transactionNumber) == Array(1...10))
     // Every number of one save is above those of the save before.

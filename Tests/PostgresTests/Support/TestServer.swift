@@ -55,12 +55,32 @@ final class TestServer: Sendable {
     let clients: String
   }
 
-  /// Another server, which the test may stop. It ends when nobody holds it.
-  static func own(_ network: Network? = nil) throws -> TestServer {
-    try TestServer(try #require(programs, missing), network)
+  /// A disk of its own that a server has, in memory, mounted where nobody else sees it: the folder `small`.
+  struct SmallDisk {
+    /// What is on it.
+    enum Use: String { case tables, log }
+
+    let use: Use
+    let megabytes: Int
+
+    /// Why there can be none here; nil when there can.
+    static let obstacle: String? = {
+      guard getuid() == 0 else { return "Only root can mount a disk for a server that is to be full." }
+      do {
+        let folder = FileManager.default.temporaryDirectory.path
+        _ = try TestServer.output(
+          "unshare", ["-m", "mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder])
+        return nil
+      } catch { return "This process may not mount a disk for a server that is to be full." }
+    }()
   }
 
-  private init(_ programs: URL, _ network: Network? = nil) throws {
+  /// Another server, which the test may stop. It ends when nobody holds it.
+  static func own(_ network: Network? = nil, disk: SmallDisk? = nil) throws -> TestServer {
+    try TestServer(try #require(programs, missing), network, disk)
+  }
+
+  private init(_ programs: URL, _ network: Network? = nil, _ disk: SmallDisk? = nil) throws {
     // Short: the name of a socket has at most 107 bytes.
     folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "pg\(getpid())-\(UInt16.random(in: 0 ... .max))")
@@ -71,7 +91,9 @@ final class TestServer: Sendable {
     if getuid() == 0 {
       _ = try Self.output("chown", ["postgres", folder.path])
       shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      shell.arguments = ["runuser", "-u", "postgres", "--", "/bin/sh", "-c", Self.script]
+      let arguments = ["runuser", "-u", "postgres", "--", "/bin/sh", "-c", Self.script]
+      shell.arguments =
+        disk == nil ? arguments : ["unshare", "-m", "/bin/sh", "-c", Self.mounting, "sh"] + arguments
     } else {
       shell.executableURL = URL(fileURLWithPath: "/bin/sh")
       shell.arguments = ["-c", Self.script]
@@ -81,6 +103,8 @@ final class TestServer: Sendable {
     environment["SERVER_PROGRAMS"] = programs.path
     environment["SERVER_ADDRESSES"] = network?.addresses.joined(separator: ",") ?? ""
     environment["SERVER_CLIENTS"] = network?.clients ?? ""
+    environment["SERVER_DISK"] = disk.map { "\($0.megabytes)m" } ?? ""
+    environment["SERVER_LOG"] = disk?.use == .log ? "-X \(folder.path)/small/log --wal-segsize=1" : ""
     shell.environment = environment
     shell.currentDirectoryURL = folder
     shell.standardInput = orders
@@ -95,10 +119,18 @@ final class TestServer: Sendable {
     }
   }
 
+  /// Mounts the small disk for the program that is said behind, and removes it when that has ended.
+  private static let mounting = """
+    mkdir "$SERVER_FOLDER/small" && mount -t tmpfs -o "size=$SERVER_DISK" tmpfs "$SERVER_FOLDER/small" || exit 1
+    chown postgres "$SERVER_FOLDER/small" || exit 1
+    "$@"
+    umount "$SERVER_FOLDER/small" && rmdir "$SERVER_FOLDER/small" "$SERVER_FOLDER"
+    """
+
   /// Reads orders, and ends the server when there are no more: when the test process is gone.
   private static let script = """
     cd "$SERVER_FOLDER" || exit 1
-    "$SERVER_PROGRAMS/initdb" -D data -U tests --locale=C -E UTF8 -A trust -N > initdb.log 2>&1 || exit 1
+    "$SERVER_PROGRAMS/initdb" -D data -U tests --locale=C -E UTF8 -A trust -N $SERVER_LOG > initdb.log 2>&1 || exit 1
     [ -z "$SERVER_CLIENTS" ] || echo "host all all $SERVER_CLIENTS trust" >> data/pg_hba.conf
     begin() {
       "$SERVER_PROGRAMS/postgres" -D data -k "$SERVER_FOLDER" -c listen_addresses="$SERVER_ADDRESSES" -c max_connections=200 \
@@ -112,11 +144,13 @@ final class TestServer: Sendable {
       kill) kill -QUIT $server; wait $server ;;
       stop) kill -INT $server; wait $server ;;
       begin) begin ;;
+      fill) head -c 1000000000 /dev/zero > small/filler 2> /dev/null; touch filled ;;
+      room) rm small/filler filled ;;
       esac
     done
     kill -QUIT $server; wait $server
     cd /
-    rm -rf "$SERVER_FOLDER/data" "$SERVER_FOLDER"/*.log "$SERVER_FOLDER"
+    rm -rf "$SERVER_FOLDER/data" "$SERVER_FOLDER"/*.log "$SERVER_FOLDER/filled" "$SERVER_FOLDER"
     """
 
   private func waitUntilReady(_ shell: Process?) throws {
@@ -149,6 +183,17 @@ final class TestServer: Sendable {
 
   /// Stops the server in order, which ends all sessions, and starts it again.
   func restart() throws { try restart("stop") }
+
+  /// Fills the small disk to the last byte, or makes room again.
+  func fillDisk(_ isFull: Bool) throws {
+    try orders.fileHandleForWriting.write(contentsOf: Data((isFull ? "fill\n" : "room\n").utf8))
+    let mark = folder.appendingPathComponent("filled").path
+    let end = Date(timeIntervalSinceNow: 60)
+    while FileManager.default.fileExists(atPath: mark) != isFull {
+      guard Date() < end else { throw Failure(description: "The small disk cannot be filled or emptied.") }
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+  }
 
   private func restart(_ order: String) throws {
     try orders.fileHandleForWriting.write(contentsOf: Data("\(order)\nbegin\n".utf8))
