@@ -115,6 +115,14 @@ import Testing
   }
 }
 
+extension Bar {
+  fileprivate init(_ group: String, _ label: String, _ amount: Amount, required: Bound? = nil) {
+    self.init(
+      group: group, label: label, value: amount.value, text: amount.shown, required: required,
+      isReached: required?.isMet(by: amount.value), requirement: required?.text ?? "")
+  }
+}
+
 private struct SVGElement {
   var name: String
   var attributes: [String: String]

@@ -104,8 +104,10 @@ import Testing
 
   @Test(arguments: [
     ("damaged", "measured/accessors.tsv:9: "), ("incomplete", "measured/accessors.tsv: “read an attribute”"),
-    ("debug", "measured/accessors.tsv: "), ("absent", "measured/accessors.tsv: "),
-    ("foreign", "measured/accessors.tsv: "), ("no text", "measured/accessors.tsv: "),
+    ("debug", "measured/accessors.tsv: It was measured with a debug build"),
+    ("absent", "measured/accessors.tsv: There is no such file"),
+    ("foreign", "measured/accessors.tsv: It has the results of the card “saves”"),
+    ("no text", "measured/accessors.tsv: It is no text"),
   ])
   func whatCannotBeTakenChangesNothing(kind: String, place: String) throws {
     try withCopies {

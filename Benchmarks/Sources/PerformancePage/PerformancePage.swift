@@ -37,7 +37,9 @@ struct PerformancePage: ParsableCommand {
       print("performance: the tables and the chart are what \(PageFiles.results) makes")
     } else {
       let folder = URL(fileURLWithPath: measured)
-      for name in try files.make(taking: take, adding: add, from: folder) { print("performance: \(name)") }
+      let written = try files.make(taking: take, adding: add, from: folder)
+      for name in written { print("performance: \(name) is written") }
+      if written.isEmpty { print("performance: the page and the chart are what \(PageFiles.results) makes") }
     }
   }
 }

@@ -128,12 +128,4 @@ extension Bar {
     isReached = reached.isEmpty ? nil : reached.contains(true)
     requirement = requirements.joined(separator: " or ")
   }
-
-  /// A bar without a requirement, and with one of its own multiple.
-  init(_ group: String, _ label: String, _ amount: Amount, required: Bound? = nil) {
-    (self.group, self.label, self.required) = (group, label, required)
-    (value, text) = (amount.value, amount.shown)
-    isReached = required?.isMet(by: amount.value)
-    requirement = required?.text ?? ""
-  }
 }

@@ -7,18 +7,6 @@ struct Chart {
   var subtitle: String
   var bars: [Bar]
 
-  /// - Throws: `ResultError` when a multiple is missing.
-  init(_ results: Results) throws {
-    title = "Strata against GRDB"
-    subtitle =
-      "How many times as fast, medians, both by turns in one run; bars to the left of 1 ×: GRDB is faster"
-    bars = try Bar.sources.map { try Bar($0, results) }
-  }
-
-  init(title: String, subtitle: String, bars: [Bar]) {
-    (self.title, self.subtitle, self.bars) = (title, subtitle, bars)
-  }
-
   var svg: String {
     let height =
       Layout.top + Double(bars.count) * Layout.row + Double(groupCount) * Layout.group + Layout.bottom
@@ -69,6 +57,16 @@ struct Chart {
     static let bottom = 46.0
     static let row = 21.0
     static let group = 32.0
+  }
+}
+
+extension Chart {
+  /// - Throws: `ResultError` when a multiple is missing.
+  init(_ results: Results) throws {
+    title = "Strata against GRDB"
+    subtitle =
+      "How many times as fast, medians, both by turns in one run; bars to the left of 1 ×: GRDB is faster"
+    bars = try Bar.sources.map { try Bar($0, results) }
   }
 }
 

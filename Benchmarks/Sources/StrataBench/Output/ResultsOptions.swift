@@ -6,6 +6,16 @@ struct ResultsOptions: ParsableArguments {
   @Option(help: "Folder for the results, which `make performance` reads; nothing committed lies there.")
   var results = ".build/bench-results"
 
+  /// Before anything is measured, which takes long.
+  func validate() throws {
+    do {
+      try FileManager.default.createDirectory(
+        at: URL(fileURLWithPath: results), withIntermediateDirectories: true)
+    } catch {
+      throw ValidationError("Results cannot be written to \(results): \(error.localizedDescription)")
+    }
+  }
+
   /// Writes the results of one run of a card, in place of those of the run before.
   func write(_ card: String, _ figures: [Figure?], on machine: Machine, note: String? = nil) throws {
     var run = CardRun(facts: machine.facts, figures: figures.compactMap(\.self))
@@ -13,7 +23,6 @@ struct ResultsOptions: ParsableArguments {
     let folder = URL(fileURLWithPath: results)
     let file = folder.appendingPathComponent("\(card).tsv")
     let text = try ResultFile(card: card, runs: [run]).text()
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try Data(text.utf8).write(to: file, options: .atomic)
     print(
       "Results: \(results)/\(card).tsv. make performance TAKE=\(card) takes them over into Docs/Performance.md."
