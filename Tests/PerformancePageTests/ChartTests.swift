@@ -115,6 +115,39 @@ import Testing
   }
 }
 
+@Suite struct BarRequirementTests {
+  private let key = Figure.Key(operation: "insert", contender: "Strata", measure: .speed, against: "GRDB")
+
+  @Test(arguments: [("7", "0.5", true), ("7", "0.7", false), ("5", "0.5", false)])
+  func whatIsRequiredBesideItHasToBeReachedToo(speed: String, objects: String, isReached: Bool) throws {
+    var source = Bar.Source(group: "g", label: "a", card: "saves", key: key)
+    var also = key
+    (also.measure, also.against) = (.time, "objects")
+    source.also = also
+    let own = "insert | | Strata | speed | GRDB | × | \(speed) | | | ≥ 6 | "
+    let other = "insert | | Strata | time | objects | × | \(objects) | | | "
+    #expect(try Bar(source, results([own, other + "≤ 0.6 | "])).isReached == isReached)
+    // Nothing is required of it, or it was not measured.
+    for lines in [[own, other + " | "], [own]] {
+      #expect(try Bar(source, results(lines)).isReached == (speed == "7"))
+    }
+  }
+
+  @Test func anotherRequirementIsJudgedByTheMedianOfAllRuns() throws {
+    var source = Bar.Source(group: "g", label: "a", card: "saves", key: key)
+    let work = Figure.Key(operation: "insert", contender: "Strata", measure: .processorTime)
+    source.otherwise = (work, "µs", " µs of work")
+    func run(_ microseconds: Int) -> [String] {
+      [
+        "insert | | Strata | speed | GRDB | × | 2 | | | | ",
+        "insert | | Strata | processor time | | µs | \(microseconds) | | | ≤ 25 | ",
+      ]
+    }
+    #expect(try Bar(source, results(run(30), run(20), run(22))).isReached == true)
+    #expect(try Bar(source, results(run(20), run(30), run(32))).isReached == false)
+  }
+}
+
 extension Bar {
   fileprivate init(_ group: String, _ label: String, _ amount: Amount, required: Bound? = nil) {
     self.init(
