@@ -5,11 +5,12 @@
 # ARGUMENTS=…   further arguments of flight-log, benchmarks or swift test
 # MINUTES=n     how long `make torture` goes on, with ONLY= its kinds and SEED= its first seed
 # DECODER=…     the decoders that `make fuzz` feeds, SECONDS=n each
+# TAKE=card     whose newest results `make performance` takes over, in place of those in Benchmarks/Results; ADD=card: behind them
 # STRICT=1      test the strict build that `make check` made instead of making another one
 
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
-.PHONY: help setup setup-tests run test check-nsmanaged check-dependents race asan torture fuzz check docs format bench bench-gate
+.PHONY: help setup setup-tests run test check-nsmanaged check-dependents race asan torture fuzz check docs format bench bench-gate performance
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
@@ -21,8 +22,8 @@ help:
 	@echo "make asan            run the tests under the address sanitizer"
 	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
 	@echo "make fuzz [DECODER=row] [SECONDS=60]  libFuzzer on one decoder, or on all of them by turns"
-	@echo "make check           formatting, floor order, file lengths, cited rules, links of the documents, what functions throw, what needs swift-syntax, build with warnings as errors, code of the documents"
-	@echo "make bench           compare with GRDB and raw LMDB (release build)"
+	@echo "make check           formatting, floor order, file lengths, cited rules, links of the documents, what functions throw, what needs swift-syntax, build with warnings as errors, code of the documents, the figures of Docs/Performance.md"
+	@echo "make bench           compare with GRDB and raw LMDB (release build); its results become tables of Docs/Performance.md and the chart beside it"
 	@echo "make bench CARD=stacks  contexts above contexts; CARD=graph [DATA=dir]: relationships, against GRDB"
 	@echo "make bench CARD=queries [DATA=dir]  predicates, sorts, counts, ANY and SUBQUERY, against the same SQL"
 	@echo "make bench CARD=owner   one owner with a million members: append, remove, count, cascade"
@@ -31,6 +32,7 @@ help:
 	@echo "make bench CARD=fetched fetched results: opening a list, one change, a thousand changes"
 	@echo "make bench CARD=accessors  @NSManaged properties against hand-written accessors (not on Apple's systems)"
 	@echo "make bench CARD=swiftdata  models of import SwiftData against native objects and GRDB's records (not on Apple's systems)"
+	@echo "make performance [TAKE=card] [ADD=card]  make the tables of Docs/Performance.md, and Docs/performance.svg, from Benchmarks/Results"
 	@echo "make bench-gate         instructions and allocations of common operations against the baseline in Benchmarks/Baseline"
 	@echo "make docs            the API reference and the pages of Docs as a DocC archive, in .build/docs"
 	@echo "make format          format all Swift sources in place"
@@ -88,6 +90,7 @@ check: setup-tests
 	STRATA_TESTS=ModelMacroTests,SwiftDataMacroTests Scripts/once-more swift build --build-tests $(strict)
 	Scripts/once-more swift build --build-tests $(strict)
 	@Scripts/check-blocks --build .build/strict/debug
+	@.build/strict/debug/PerformancePage --check
 
 docs: setup-tests
 	@Scripts/docs $(if $(STRICT),$(strict)) $(ARGUMENTS)
@@ -98,6 +101,10 @@ format:
 bench:
 	@Scripts/setup-bench
 	swift run -c release --package-path Benchmarks $(if $(filter swiftdata,$(CARD)),swiftdata-bench,strata-bench) $(CARD) $(if $(filter graph queries,$(CARD)),$(if $(DATA),--data "$(DATA)")) $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)
+	$(if $(or $(CARD),$(SIZES),$(ARGUMENTS)),,@$(MAKE) --no-print-directory performance TAKE=compare)
+
+performance:
+	@swift run --quiet PerformancePage $(if $(TAKE),--take $(TAKE)) $(if $(ADD),--add $(ADD)) $(ARGUMENTS)
 
 bench-gate: setup
 	@Scripts/bench-gate $(ARGUMENTS)

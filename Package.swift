@@ -222,6 +222,13 @@ let package = Package(
     // What every engine must do, and that those of the package do it.
     .target(name: "StoreConformance", dependencies: ["StrataCore"], path: "Tests/StoreConformance"),
     .testTarget(name: "StoreConformanceTests", dependencies: ["StoreConformance", "StrataCore"]),
+    // Makes tables and the chart of Docs/Performance.md from what the benchmarks write. Here and not in their package, so that it is built and tested without their peers; what it
+    // shares with them it has by links.
+    .executableTarget(
+      name: "PerformancePage",
+      dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Benchmarks/Sources/PerformancePage"),
+    .testTarget(name: "PerformancePageTests", dependencies: ["PerformancePage"]),
     .target(name: "TortureKit", dependencies: ["Strata", "StrataCore"], path: "Tests/TortureKit"),
     .target(name: "StoreInterposer", path: "Tests/Interposer"),
     .target(name: "ReadInterposer", dependencies: ["CLMDBShim"], path: "Tests/ReadInterposer"),

@@ -12,6 +12,7 @@
 
     @Option(help: "Rows, such as 100k.") var size = Size(100_000)
     @Option(help: "Counted runs, of both by turns.") var runs = 9
+    @OptionGroup var output: ResultsOptions
     @Option(help: "The most that @NSManaged may cost, as a multiple.") var limit = 1.3
     @Flag(help: "Exit with 1 when a ratio is above the limit.") var strict = false
 
@@ -26,25 +27,30 @@
       )
       var table = Table(header: ["", "by hand", "@NSManaged", "×"])
       var isReached = true
+      var figures: [Figure?] = []
       for measurement in Measured.allCases {
         let times = try measure(measurement)
-        let ratio = times.plugin / times.hand
+        let ratio = times.plugin.median / times.hand.median
+        figures += measurement.figures(rows: size.rows, hand: times.hand, plugin: times.plugin, limit: limit)
         isReached = isReached && ratio <= limit
-        func cell(_ seconds: Double) -> String {
-          let value = seconds * measurement.scale(rows: size.rows)
+        func cell(_ seconds: [Double]) -> String {
+          let value = seconds.median * measurement.scale(rows: size.rows)
           return "\((value * 100).rounded() / 100)"
         }
         table.rows.append([
-          measurement.rawValue, cell(times.hand), cell(times.plugin), "\((ratio * 100).rounded() / 100)",
+          "\(measurement.rawValue), \(measurement.unit)", cell(times.hand), cell(times.plugin),
+          "\((ratio * 100).rounded() / 100)",
         ])
       }
       print(table)
       print("\n\(isReached ? "Every" : "Not every") ratio is at most \(limit).")
+      // The stores are in memory, so no disk is asked.
+      try output.write("accessors", figures, on: Machine(directory: nil))
       if strict, !isReached { throw ExitCode.failure }
     }
 
-    /// Medians, in seconds.
-    private func measure(_ measurement: Measured) throws -> (hand: Double, plugin: Double) {
+    /// Of each run, in seconds.
+    private func measure(_ measurement: Measured) throws -> (hand: [Double], plugin: [Double]) {
       var (hand, plugin): ([Double], [Double]) = ([], [])
       // One round more than counted, to warm up.
       for run in 0...runs {
@@ -54,7 +60,7 @@
         hand.append(first)
         plugin.append(second)
       }
-      return (hand.median, plugin.median)
+      return (hand, plugin)
     }
 
     private func take(_ measurement: Measured, _ peer: AccessorPeer) throws -> Double {
@@ -79,10 +85,29 @@
   }
 
   private enum Measured: String, CaseIterable {
-    case read = "read an attribute, ns"
-    case write = "set an attribute, ns"
-    case fetch = "fetch all, read all ten attributes, ms"
-    case insert = "make all, set all ten attributes, save, ms"
+    case read = "read an attribute"
+    case write = "set an attribute"
+    case fetch = "fetch all, read all ten attributes"
+    case insert = "make all, set all ten attributes, save"
+
+    var unit: String {
+      switch self {
+      case .read, .write: "ns"
+      case .fetch, .insert: "ms"
+      }
+    }
+
+    func figures(rows: Int, hand: [Double], plugin: [Double], limit: Double) -> [Figure?] {
+      func times(_ contender: String, _ seconds: [Double]) -> Figure? {
+        .measured(rawValue, size: rows, contender, seconds, scale: scale(rows: rows), unit: unit)
+      }
+      let ratio = plugin.median / hand.median
+      return [
+        times("by hand", hand), times("@NSManaged", plugin),
+        .multiple(
+          rawValue, size: rows, "@NSManaged", as: .time, ratio, of: "by hand", required: .atMost(limit)),
+      ]
+    }
 
     /// What a time in seconds is multiplied by to be shown.
     func scale(rows: Int) -> Double {

@@ -13,6 +13,7 @@ struct Fetched: AsyncParsableCommand {
   @Option(help: "Counted runs of everything else.") var runs = 5
   @Option(help: "Folder for the stores; it should lie on a disk, not in memory.")
   var directory = ".build/bench-stores"
+  @OptionGroup var output: ResultsOptions
 
   func validate() throws {
     guard runs > 0, changes > 0 else { throw ValidationError("--runs and --changes need positive numbers.") }
@@ -23,7 +24,8 @@ struct Fetched: AsyncParsableCommand {
     try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: root) }
     print("## strata-bench fetched\n")
-    print(try Machine.conditions(directory: root).map { "- \($0)\n" }.joined())
+    let machine = try Machine(directory: root)
+    print(machine.conditions.map { "- \($0)\n" }.joined())
     var columns: [FetchedTimes] = []
     for size in sizes.map(\.rows).sorted() {
       let folder = root.appendingPathComponent("store")
@@ -48,6 +50,7 @@ struct Fetched: AsyncParsableCommand {
     } else {
       print(table)
     }
+    try output.write("fetched", columns.flatMap(\.figures), on: machine)
   }
 }
 
@@ -63,6 +66,14 @@ struct FetchedTimes {
     "1,000 changes in one commit to report, ms", "fetching all IDs anew, ms",
   ]
   static let singleChanges = 2...6
+
+  /// The names end with the unit.
+  var figures: [Figure?] {
+    zip(Self.names, values).map { name, value in
+      let unit = String(name.suffix(2))
+      return .measured(String(name.dropLast(4)), size: size, "Strata", [value], unit: unit)
+    }
+  }
 }
 
 /// A store of flights in sections by airline, a controller over all of them.

@@ -33,6 +33,7 @@ struct Compare: AsyncParsableCommand {
 
   @Option(help: "Folder for the stores; it should lie on a disk, not in memory.")
   var directory = ".build/bench-stores"
+  @OptionGroup var output: ResultsOptions
 
   @Flag(help: "Leave out the runs that measure memory.")
   var withoutMemory = false
@@ -49,9 +50,9 @@ struct Compare: AsyncParsableCommand {
     let root = URL(fileURLWithPath: directory)
     let runner = try Runner(root: root, runs: runs, measuresMemory: !withoutMemory)
     defer { try? runner.cleanUp() }
-    let conditions = try Machine.conditions(directory: root)
+    let machine = try Machine(directory: root)
     show("## strata-bench\n")
-    show(conditions.map { "- \($0)\n" }.joined())
+    show(machine.conditions.map { "- \($0)\n" }.joined())
     var report = Report()
     for size in sizes.map(\.rows).sorted() {
       for benchmark in Benchmark.allCases where only.contains(benchmark) {
@@ -64,6 +65,7 @@ struct Compare: AsyncParsableCommand {
     show(report.growth())
     let verdict = report.verdict()
     show(verdict.text)
+    try output.write("compare", report.figures, on: machine)
     if strict, !verdict.isReached { throw ExitCode.failure }
   }
 

@@ -21,6 +21,23 @@ enum ModelReport {
     return "### \(comparison.benchmark.title): \(comparison.size) rows, counted runs: \(runs)\n\n\(table)\n"
   }
 
+  /// What is required here is a part of the time and the memory of native objects, not a multiple of their speed.
+  static func figures(of comparison: Comparison) -> [Figure?] {
+    let measured = comparison.figures.filter { $0?.key.measure != .speed }
+    guard let models = comparison.strata, let native = comparison.references.first else { return measured }
+    let benchmark = comparison.benchmark
+    func multiple(_ measure: Figure.Measure, _ value: Double, _ limit: Double?) -> Figure? {
+      .multiple(
+        benchmark.rawValue, size: comparison.size, models.contender.name, as: measure, value,
+        of: native.contender.name, required: limit.map(Bound.atMost))
+    }
+    let memory = ratio(models.memory?.privateBytes, native.memory?.privateBytes)
+    return measured + [
+      multiple(.time, models.median / native.median, benchmark.mostOfNative),
+      memory.flatMap { multiple(.memory, $0, benchmark.mostMemoryOfNative) },
+    ]
+  }
+
   static func ratio(_ bytes: Int?, _ native: Int?) -> Double? {
     guard let bytes, let native, native > 0 else { return nil }
     return Double(bytes) / Double(native)

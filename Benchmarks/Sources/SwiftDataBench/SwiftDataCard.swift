@@ -20,6 +20,7 @@ struct SwiftDataCard: AsyncParsableCommand {
   @Option(help: "Counted runs, of all by turns.") var runs = 9
   @Option(help: "Folder for the stores; it should lie on a disk, not in memory.")
   var directory = ".build/bench-stores"
+  @OptionGroup var output: ResultsOptions
   @Flag(help: "Without the runs that measure memory.") var withoutMemory = false
   @Flag(help: "Without GRDB and the store with a history: while one works on something.") var onlyStrata =
     false
@@ -35,18 +36,22 @@ struct SwiftDataCard: AsyncParsableCommand {
     let runner = try Runner(root: root, runs: runs, measuresMemory: !withoutMemory)
     defer { try? runner.cleanUp() }
     show("## strata-bench swiftdata\n")
-    show(try Machine.conditions(directory: root).map { "- \($0)\n" }.joined())
+    let machine = try Machine(directory: root)
+    show(machine.conditions.map { "- \($0)\n" }.joined())
     var verdict = ModelVerdict()
+    var figures: [Figure?] = []
     for size in sizes.map(\.rows).sorted() {
       for benchmark in Benchmark.allCases where only.contains(benchmark) {
         let contenders = benchmark.modelContenders.filter { !onlyStrata || $0.role != .information }
         let comparison = try await runner.compare(benchmark, size: size, among: contenders)
         show(ModelReport.table(of: comparison))
         verdict.judge(comparison)
+        figures += ModelReport.figures(of: comparison)
       }
       try runner.cleanUp()
     }
     show(verdict.text)
+    try output.write("swiftdata", figures, on: machine)
     if strict, !verdict.isReached { throw ExitCode.failure }
   }
 

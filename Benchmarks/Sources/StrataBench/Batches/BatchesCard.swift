@@ -17,6 +17,7 @@ struct Batches: AsyncParsableCommand {
   var jobs: [BatchJob] = []
   @Option(help: "Folder for the stores; it should lie on a disk, not in memory.")
   var directory = ".build/bench-stores"
+  @OptionGroup var output: ResultsOptions
 
   func validate() throws {
     guard runs > 0 else { throw ValidationError("--runs needs a positive number.") }
@@ -27,12 +28,15 @@ struct Batches: AsyncParsableCommand {
     try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: root) }
     print("## strata-bench batches\n")
-    print(try Machine.conditions(directory: root).map { "- \($0)\n" }.joined())
-    for size in sizes.map(\.rows) { try await compare(size, root) }
-    if !memory.isEmpty { try await measureMemory(root) }
+    let machine = try Machine(directory: root)
+    print(machine.conditions.map { "- \($0)\n" }.joined())
+    var figures: [Figure?] = []
+    for size in sizes.map(\.rows) { figures += try await compare(size, root) }
+    if !memory.isEmpty { figures += try await measureMemory(root) }
+    try output.write("batches", figures, on: machine)
   }
 
-  private func compare(_ size: Int, _ root: URL) async throws {
+  private func compare(_ size: Int, _ root: URL) async throws -> [Figure?] {
     let flights = Flight.make(count: size)
     var seconds: [BatchContender: [BatchJob: [Double]]] = [:]
     var processor: [BatchContender: [BatchJob: [Double]]] = [:]
@@ -69,6 +73,7 @@ struct Batches: AsyncParsableCommand {
     print(ratios(seconds))
     print("Processor time of all threads, in the kernel and out of it, ms\n")
     print(times(processor))
+    return BatchFigures(size: size, seconds: seconds, processor: processor).all
   }
 
   private func times(_ seconds: [BatchContender: [BatchJob: [Double]]]) -> Table {
@@ -106,7 +111,8 @@ struct Batches: AsyncParsableCommand {
   private func text(_ number: Double) -> String { "\((number * 10).rounded() / 10)" }
 
   /// The highest private memory while a batch runs, of this process: LMDB's dirty pages are in it.
-  private func measureMemory(_ root: URL) async throws {
+  private func measureMemory(_ root: URL) async throws -> [Figure?] {
+    var figures: [Figure?] = []
     var table = Table(header: ["private MB at most", "rows", "MB", "bytes per row"])
     for size in memory.map(\.rows) {
       let folder = root.appendingPathComponent("memory")
@@ -118,11 +124,16 @@ struct Batches: AsyncParsableCommand {
         let bytes = watch.stop()
         let perRow = Double(bytes) / Double(job.expected(size))
         table.rows.append([job.rawValue, "\(size)", text(Double(bytes) / 1e6), text(perRow)])
+        figures.append(
+          .measured(
+            job.rawValue, size: size, BatchContender.rows.rawValue, as: .memory, [Double(bytes)], scale: 1e-6,
+            unit: "MB"))
       }
       try peer.close()
       try FileManager.default.removeItem(at: folder)
     }
     print(table)
+    return figures
   }
 }
 

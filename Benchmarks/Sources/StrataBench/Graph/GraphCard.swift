@@ -13,6 +13,7 @@ struct Graph: AsyncParsableCommand {
   @Option(help: "Only the contenders whose names begin so.") var only = ""
   @Option(help: "Folder for the stores; it should lie on a disk, not in memory.")
   var directory = ".build/bench-stores"
+  @OptionGroup var output: ResultsOptions
 
   func validate() throws {
     guard runs > 0, batch > 0 else { throw ValidationError("--runs and --batch need positive numbers.") }
@@ -44,7 +45,8 @@ struct Graph: AsyncParsableCommand {
     let data = try GraphData(data.map { URL(fileURLWithPath: $0) } ?? GraphData.sample)
     let expected = data.expectedCounts()
     show("## strata-bench graph\n")
-    show(try Machine.conditions(directory: root).map { "- \($0)\n" }.joined())
+    let machine = try Machine(directory: root)
+    show(machine.conditions.map { "- \($0)\n" }.joined())
     show("\(expected), in batches of \(batch), counted runs: \(runs)\n")
     var contenders = [
       Contender(name: "GRDB, including(all:)") { try GRDBGraph(directory: $0, traversal: .prefetching) },
@@ -61,6 +63,7 @@ struct Graph: AsyncParsableCommand {
       }
     }
     report(contenders)
+    try output.write("graph", figures(contenders, flights: data.flights.count), on: machine)
   }
 
   /// One round of one contender, in a fresh store. Every result is compared with what the data say.
@@ -120,6 +123,34 @@ struct Graph: AsyncParsableCommand {
       }
     }
     show("\(table)\n")
+  }
+
+  private func figures(_ contenders: [Contender], flights: Int) -> [Figure?] {
+    var figures: [Figure?] = []
+    let strata = contenders.first { $0.name == "Strata" }
+    for part in Part.allCases {
+      let name =
+        part != .importing
+        ? part.rawValue : batch >= flights ? "import, one save" : "import, a save each \(batch) flights"
+      for contender in contenders where part == .traversal || !contender.isForInformation {
+        figures.append(
+          .seconds(name, size: flights, contender.name, contender.seconds[part] ?? [], .milliseconds))
+        guard let strata, contender.name != strata.name else { continue }
+        figures.append(
+          .multiple(
+            name, size: flights, strata.name, contender.median(part) / strata.median(part),
+            of: contender.name,
+            required: contender.isForInformation ? nil : .atLeast(part.requiredRatio)))
+      }
+    }
+    for contender in contenders where !contender.isForInformation {
+      figures.append(
+        .measured(
+          "the store after the deletion", size: flights, contender.name, as: .file,
+          [Double(contender.fileBytes)],
+          scale: 1e-6, unit: "MB"))
+    }
+    return figures
   }
 
   private func milliseconds(_ seconds: Double) -> String { String(format: "%.1f", seconds * 1_000) }

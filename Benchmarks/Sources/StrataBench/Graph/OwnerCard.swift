@@ -15,6 +15,7 @@ struct Owner: AsyncParsableCommand {
   @Option(help: "How often each thing is done.") var runs = 51
   @Option(help: "Folder for the stores; it should lie on a disk, not in memory.")
   var directory = ".build/bench-stores"
+  @OptionGroup var output: ResultsOptions
 
   func validate() throws {
     guard runs > 0, !sizes.isEmpty else { throw ValidationError("--runs and --sizes need positive numbers.") }
@@ -28,17 +29,59 @@ struct Owner: AsyncParsableCommand {
       "rows loaded",
       "cascade, ms", "bytes at most per object",
     ])
+    var figures: [Figure?] = []
     for size in sizes.map(\.rows) {
       for isManyToMany in [false, true] {
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
         let bench = try await OwnerBench(root, isManyToMany: isManyToMany)
-        table.rows.append(try await bench.run(size, runs))
+        let result = try await bench.run(size, runs)
+        table.rows.append(result.cells)
+        figures += result.figures
         try FileManager.default.removeItem(at: root)
       }
     }
     print("## strata-bench owner\n")
     print("Medians of \(runs); nothing is flushed: what is measured is work, not the disk.\n")
     print(table)
+    // Nothing is flushed, so the disk is not asked.
+    try output.write("owner", figures, on: Machine(directory: nil))
+  }
+}
+
+/// What was measured of one owner.
+private struct OwnerResult: Sendable {
+  var size: Int
+  var isManyToMany: Bool
+  /// In seconds, of each run.
+  var times: [String: [Double]] = [:]
+  /// Members that became objects with values.
+  var loaded = 0
+  /// Of the deletion with all members.
+  var cascade = 0.0
+  var cascadeBytes = 0
+
+  static let operations = ["append and save", "remove and save", "count", "look up"]
+
+  private var relationship: String { isManyToMany ? "many-to-many" : "one-to-many" }
+  /// Less than that says something about the process only.
+  private var saysMemory: Bool { size >= 10_000 }
+
+  var cells: [String] {
+    ["\(size)", relationship]
+      + Self.operations.map { String(format: "%.1f", (times[$0] ?? []).median * 1e6) }
+      + [
+        "\(loaded)", String(format: "%.1f", cascade * 1_000), saysMemory ? "\(cascadeBytes / size)" : "",
+      ]
+  }
+
+  var figures: [Figure?] {
+    let memory = Figure.measured(
+      "cascade", size: size, relationship, as: .memoryPerObject, [Double(cascadeBytes / size)], unit: "bytes")
+    return Self.operations.map {
+      .seconds($0, size: size, relationship, times[$0] ?? [], .microseconds)
+    } + [
+      .seconds("cascade", size: size, relationship, [cascade], .milliseconds), saysMemory ? memory : nil,
+    ]
   }
 }
 
@@ -65,17 +108,15 @@ private struct OwnerBench {
 
   private static let membersSlot = 1
 
-  func run(_ size: Int, _ runs: Int) async throws -> [String] {
+  func run(_ size: Int, _ runs: Int) async throws -> OwnerResult {
     let id = try await fill(size)
     let context = container.newBackgroundContext()
     let isManyToMany = isManyToMany
     let memberEntity = try entity("Member")
-    let row = try await context.perform {
+    var result = try await context.perform {
+      var result = OwnerResult(size: size, isManyToMany: isManyToMany)
       let owner = context.object(with: id)
       let view = { owner.related(ManagedObject.self, slot: Self.membersSlot) }
-      var (appending, removing, counting, finding): ([Double], [Double], [Double], [Double]) = (
-        [], [], [], []
-      )
       for run in 0...runs {
         let new = ManagedObject(entity: memberEntity, insertInto: context)
         new.setValue(Int64(size + run), forKey: "number")
@@ -98,21 +139,17 @@ private struct OwnerBench {
         ]
         guard view().count == size else { throw BenchmarkError("the member is still there") }
         if run == 0 { continue }
-        appending.append(times[0])
-        counting.append(times[1])
-        finding.append(times[2])
-        removing.append(times[3])
+        for (operation, time) in zip(["append and save", "count", "look up", "remove and save"], times) {
+          result.times[operation, default: []].append(time)
+        }
       }
       let loaded = context.registeredObjects.filter { !$0.isFault }.count
-      return [
-        "\(size)", isManyToMany ? "many-to-many" : "one-to-many", Self.micro(appending.median),
-        Self.micro(removing.median), Self.micro(counting.median), Self.micro(finding.median),
-        "\(max(loaded - runs - 2, 0))",
-      ]
+      result.loaded = max(loaded - runs - 2, 0)
+      return result
     }
     let deleting = container.newBackgroundContext()
     let before = ResidentSet.markPeak()
-    let time = try await deleting.perform {
+    result.cascade = try await deleting.perform {
       try seconds {
         deleting.delete(deleting.object(with: id))
         try deleting.save()
@@ -123,9 +160,8 @@ private struct OwnerBench {
       try deleting.count(for: FetchRequest<ManagedObject>(entityName: "Member"))
     }
     guard left == runs + 1 else { throw BenchmarkError("\(left) members are left") }
-    return row + [
-      String(format: "%.1f", time * 1_000), size < 10_000 ? "" : "\((after.peak - before.current) / size)",
-    ]
+    result.cascadeBytes = after.peak - before.current
+    return result
   }
 
   private func fill(_ size: Int) async throws -> ManagedObjectID {
@@ -152,8 +188,6 @@ private struct OwnerBench {
     }
     return found
   }
-
-  private static func micro(_ seconds: Double) -> String { String(format: "%.1f", seconds * 1e6) }
 }
 
 private func seconds(_ work: () throws -> Void) rethrows -> Double {

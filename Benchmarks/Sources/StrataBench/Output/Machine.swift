@@ -2,22 +2,68 @@ import CLMDBShim
 import Foundation
 import Strata
 
-/// The conditions a table was measured in, as sentences for its head.
-enum Machine {
-  static func conditions(directory: URL) throws -> [String] {
+/// The conditions something was measured in.
+struct Machine {
+  /// For the file of results.
+  private(set) var facts: [CardRun.Fact: String] = [:]
+
+  /// - Parameter directory: Where the stores lie; nil for stores in memory, which no disk is asked about.
+  init(directory: URL?) throws {
     var major: Int32 = 0
     var minor: Int32 = 0
     var patch: Int32 = 0
     mdb_version(&major, &minor, &patch)
-    let sync = try syncSeconds(in: directory)
+    facts[.date] = Self.day()
+    #if DEBUG
+      facts[.build] = "debug"
+    #else
+      facts[.build] = "release"
+    #endif
+    facts[.cores] = "\(ProcessInfo.processInfo.activeProcessorCount)"
+    facts[.system] = Self.system
+    facts[.compiler] = Self.swiftVersion()
+    facts[.libraries] =
+      "GRDB 7.10.0, SQLite \(try GRDBPeer.sqliteVersion()), liblmdb \(major).\(minor).\(patch)"
+    guard let directory else { return }
+    facts[.log] = PersistentStoreDescription.measured(directory).keepsLog ? "kept" : "not kept"
+    facts[.sync] = "\(Int((try Self.syncSeconds(in: directory) * 1e6).rounded())) µs"
+  }
+
+  /// The same as sentences, for the head of a table.
+  var conditions: [String] {
+    func fact(_ fact: CardRun.Fact) -> String { facts[fact] ?? "unknown" }
     return [
-      "\(ProcessInfo.processInfo.activeProcessorCount) cores, \(swiftVersion()), release build",
-      "GRDB 7.10.0 on SQLite \(try GRDBPeer.sqliteVersion()), liblmdb \(major).\(minor).\(patch)",
+      "\(fact(.cores)) cores, \(fact(.system)), \(fact(.compiler)), \(fact(.build)) build", fact(.libraries),
       "Durability: Strata .full and LMDB's default flags (fdatasync, then the meta page through O_DSYNC); "
         + "SQLite with a write-ahead log and synchronous = FULL. A save that returned survives a power cut with each.",
-      "Log of small saves: \(PersistentStoreDescription.measured(directory).keepsLog ? "kept" : "not kept")",
-      "One 4 KiB write with a sync to this disk: \(Int((sync * 1e6).rounded())) µs (median of 50)",
+      "Log of small saves: \(fact(.log))",
+      "One 4 KiB write with a sync to this disk: \(fact(.sync)) (median of 50)",
     ]
+  }
+
+  /// As in 2031-05-28, by the calendar that everybody means.
+  private static func day() -> String {
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = .gmt
+    let parts = calendar.dateComponents([.year, .month, .day], from: Date())
+    return String(format: "%04d-%02d-%02d", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0)
+  }
+
+  private static var system: String {
+    #if os(Linux)
+      let name = "Linux"
+    #elseif os(macOS)
+      let name = "macOS"
+    #else
+      let name = "another system"
+    #endif
+    #if arch(x86_64)
+      return "\(name), x86-64"
+    #elseif arch(arm64)
+      return "\(name), arm64"
+    #else
+      return name
+    #endif
   }
 
   /// What one durable write costs here: without it, insert times of two machines cannot be compared.

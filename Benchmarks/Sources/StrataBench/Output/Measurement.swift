@@ -52,6 +52,43 @@ struct Comparison {
   }
 }
 
+extension Comparison {
+  /// Everything that was measured. What is required of the ratio is so at 100,000 rows.
+  var figures: [Figure?] {
+    let name = benchmark.rawValue
+    var figures: [Figure?] = []
+    for series in series {
+      let (contender, seconds) = (series.contender.name, series.samples.map(\.seconds))
+      figures += [
+        .seconds(name, size: size, contender, seconds, .milliseconds),
+        .seconds(
+          name, size: size, contender, as: .timePerRow, seconds.map { $0 / Double(benchmark.rows(of: size)) },
+          .nanoseconds),
+        .seconds(
+          name, size: size, contender, as: .release, series.samples.map(\.releaseSeconds), .milliseconds),
+        .measured(
+          name, size: size, contender, as: .file, [Double(series.fileBytes)], scale: 1e-6, unit: "MB"),
+      ]
+      guard let memory = series.memory else { continue }
+      figures += [
+        .measured(
+          name, size: size, contender, as: .peakMemory, [Double(memory.peakBytes)], scale: 1e-6, unit: "MB"),
+        .measured(
+          name, size: size, contender, as: .memory, [Double(memory.privateBytes)], scale: 1e-6, unit: "MB"),
+      ]
+    }
+    guard let strata else { return figures }
+    for reference in references {
+      figures.append(
+        .multiple(
+          name, size: size, strata.contender.name, reference.median / strata.median,
+          of: reference.contender.name,
+          required: size == 100_000 ? .atLeast(benchmark.requiredRatio) : nil))
+    }
+    return figures
+  }
+}
+
 extension [Double] {
   /// Not a number when there is nothing to take it of.
   var median: Double {

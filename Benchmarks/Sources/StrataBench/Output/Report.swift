@@ -83,6 +83,22 @@ struct Report {
   }
 }
 
+extension Report {
+  var figures: [Figure?] {
+    comparisons.flatMap(\.figures)
+      + Benchmark.allCases.flatMap { benchmark in
+        let measured = comparisons.filter { $0.benchmark == benchmark }
+        return benchmark.contenders.map { contender in
+          growthRatio(of: contender, in: measured).flatMap {
+            Figure.multiple(
+              benchmark.rawValue, size: 1_000_000, contender.name, as: .timePerRow, $0, of: "10,000 rows",
+              required: contender.role == .strata ? .atMost(1.5) : nil)
+          }
+        }
+      }
+  }
+}
+
 /// Required against reached.
 struct Verdict {
   struct Line {

@@ -14,6 +14,7 @@ struct Queries: AsyncParsableCommand {
   var only: [String] = []
   @Option(help: "Folder for the stores; it should lie on a disk, not in memory.")
   var directory = ".build/bench-stores"
+  @OptionGroup var output: ResultsOptions
   @Flag(help: "Exit with 1 when a requirement is not reached.")
   var strict = false
 
@@ -46,7 +47,8 @@ struct Queries: AsyncParsableCommand {
       ? try GraphData(data.map { URL(fileURLWithPath: $0) } ?? GraphData.sample) : nil
     show("## strata-bench queries\n")
     try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
-    show(try Machine.conditions(directory: root).map { "- \($0)\n" }.joined())
+    let machine = try Machine(directory: root)
+    show(machine.conditions.map { "- \($0)\n" }.joined())
     show("\(flights.count) made-up flights; \(graph?.flights.count ?? 0) real ones; counted runs: \(runs)\n")
     var times: [QueryJob: Times] = [:]
     let reading = jobs.filter { $0 != .update && $0 != .delete }
@@ -85,6 +87,7 @@ struct Queries: AsyncParsableCommand {
       }
     }
     let isReached = report(times)
+    try output.write("queries", figures(times, realFlights: graph?.flights.count ?? 0), on: machine)
     if strict, !isReached { throw ExitCode.failure }
   }
 
@@ -152,6 +155,21 @@ struct Queries: AsyncParsableCommand {
     }
     show("\(table)\n")
     return isReached
+  }
+
+  private func figures(_ times: [QueryJob: Times], realFlights: Int) -> [Figure?] {
+    QueryJob.allCases.flatMap { job -> [Figure?] in
+      guard let taken = times[job] else { return [] }
+      let (name, size) = (job.rawValue, job.isAboutGraph ? realFlights : size.rows)
+      let fastest = taken.reference.filter { !$0.isEmpty }.min { $0.median < $1.median } ?? []
+      return [
+        .seconds(name, size: size, "GRDB", fastest, .milliseconds),
+        .seconds(name, size: size, "LMDB alone", taken.floor, .milliseconds),
+        .seconds(name, size: size, "Strata", taken.strata, .milliseconds),
+        .multiple(
+          name, size: size, "Strata", taken.ratio, of: "GRDB", required: .atLeast(job.requiredRatio)),
+      ]
+    }
   }
 
   private func milliseconds(_ seconds: Double) -> String { String(format: "%.1f", seconds * 1_000) }

@@ -23,6 +23,7 @@ struct Saves: AsyncParsableCommand {
   @Flag(help: "Leave out everything but Strata.") var onlyStrata = false
   @Option(help: "Folder for the stores; it should lie on a disk, not in memory.")
   var directory = ".build/bench-stores"
+  @OptionGroup var output: ResultsOptions
 
   enum SaveStores: String, EnumerableFlag {
     case plain, indexed
@@ -38,12 +39,15 @@ struct Saves: AsyncParsableCommand {
     let root = URL(fileURLWithPath: directory)
     try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
     show("## saves\n")
-    show(try Machine.conditions(directory: root).map { "- \($0)\n" }.joined())
+    let machine = try Machine(directory: root)
+    show(machine.conditions.map { "- \($0)\n" }.joined())
+    var figures: [Figure?] = []
     for promise in promises {
       for (work, place, isIndexed) in combinations {
-        try await compare(promise, work, place, isIndexed, root)
+        figures += try await compare(promise, work, place, isIndexed, root)
       }
     }
+    try output.write("saves", figures, on: machine, note: quick ? "quick: a fifth of the saves" : nil)
   }
 
   /// Everything with everything would take an hour and say nothing more.
@@ -61,7 +65,8 @@ struct Saves: AsyncParsableCommand {
 
   private func compare(
     _ promise: Promise, _ work: SaveWork, _ place: SavePlace, _ isIndexed: Bool, _ root: URL
-  ) async throws {
+  ) async throws -> [Figure?] {
+    var figures: [Figure?] = []
     var job = SaveJob(
       promise: promise, work: work, place: place, isIndexed: isIndexed, threads: 1, saves: 1)
     var table = Table(header: [
@@ -82,11 +87,13 @@ struct Saves: AsyncParsableCommand {
         }
       }
       let references = zip(contenders, results).filter(\.0.isReference).map { $0.1.map(\.seconds).median }
+      figures += SaveFigures(job: job, contenders: contenders, results: results).all
       for (contender, runs) in zip(contenders, results) {
         table.rows.append(line(contender, job, runs, fastest: references.min()))
       }
     }
     show("\(table)\n")
+    return figures
   }
 
   private func usualSaves(_ threads: Int) -> Int { threads == 1 ? 1_000 : max(100, 1_000 / threads + 75) }

@@ -15,20 +15,29 @@ struct Stacks: AsyncParsableCommand {
   @Option(parsing: .upToNextOption, help: "Which parts: imports, saving, ways, reading, making.")
   var only = Part.allCases
   @Option(help: "Folder for the stores.") var directory = ".build/bench-stores"
+  @OptionGroup var output: ResultsOptions
 
   @MainActor
   func run() async throws {
     let root = URL(fileURLWithPath: directory)
-    if only.contains(.saving) { try await saveWithoutStopping(100_000, root) }
-    if only.contains(.ways) { try await waysToSave(root) }
-    if only.contains(.reading) { try await reading(100_000, root) }
-    if only.contains(.making) { try await making(root) }
+    let machine = try machine(root)
+    var figures: [Figure?] = []
+    if only.contains(.saving) { figures += try await saveWithoutStopping(100_000, root) }
+    if only.contains(.ways) { figures += try await waysToSave(root) }
+    if only.contains(.reading) { figures += try await reading(100_000, root) }
+    if only.contains(.making) { figures += try await making(root) }
     // Last: they leave a heap behind in which everything else takes longer.
-    if only.contains(.imports) { for size in sizes.map(\.rows) { try await imports(size, root) } }
+    if only.contains(.imports) { for size in sizes.map(\.rows) { figures += try await imports(size, root) } }
+    try output.write("stacks", figures, on: machine)
   }
 
   enum Part: String, CaseIterable, ExpressibleByArgument {
     case imports, saving, ways, reading, making
+  }
+
+  private func machine(_ root: URL) throws -> Machine {
+    try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+    return try Machine(directory: root)
   }
 
   private func show(_ text: String) {
@@ -37,7 +46,7 @@ struct Stacks: AsyncParsableCommand {
   }
 
   @MainActor
-  private func imports(_ size: Int, _ root: URL) async throws {
+  private func imports(_ size: Int, _ root: URL) async throws -> [Figure?] {
     let flights = Flight.make(count: size)
     var results: [Stack: [StackResult]] = [:]
     for round in 0...runs {
@@ -51,9 +60,19 @@ struct Stacks: AsyncParsableCommand {
       "\(size) rows, a save each 250", "ms", "× fastest", "longest stall ms", "MB", "fetches",
     ])
     let fastest = results.values.map { $0.map(\.seconds).median }.min() ?? .nan
+    var figures: [Figure?] = []
     for stack in Stack.allCases {
       let mine = results[stack] ?? []
       let median = mine.map(\.seconds).median
+      figures += [
+        .seconds("import", size: size, stack.rawValue, mine.map(\.seconds), .milliseconds),
+        .seconds(
+          "import", size: size, stack.rawValue, as: .stall, mine.map(\.stall), .milliseconds,
+          required: .atMost(16.7)),
+        .multiple(
+          "import", size: size, stack.rawValue, as: .time, median / fastest, of: "the fastest",
+          required: stack == .siblings ? nil : .atMost(1.3)),
+      ]
       table.rows.append([
         stack.rawValue, String(format: "%.0f", median * 1_000), String(format: "%.2f", median / fastest),
         String(
@@ -64,11 +83,12 @@ struct Stacks: AsyncParsableCommand {
       ])
     }
     show("\(table)\n")
+    return figures
   }
 
   /// 100,000 new objects of the main context, made in slices as an app would, then saved without stopping.
   @MainActor
-  private func saveWithoutStopping(_ size: Int, _ root: URL) async throws {
+  private func saveWithoutStopping(_ size: Int, _ root: URL) async throws -> [Figure?] {
     let flights = Flight.make(count: size)
     var stalls: [Double] = []
     var times: [Double] = []
@@ -99,12 +119,18 @@ struct Stacks: AsyncParsableCommand {
       String(format: "%.1f (worst %.1f)", stalls.median * 1_000, (stalls.max() ?? 0) * 1_000),
     ])
     show("\(table)\n")
+    let operation = "save without stopping on the main context"
+    return [
+      .seconds(operation, size: size, "Strata", times, .milliseconds),
+      .seconds(operation, size: size, "Strata", as: .stall, stalls, .milliseconds, required: .atMost(16.7)),
+    ]
   }
 
   /// `save()` beside `saveAsynchronously()` that is waited for: the same new objects, in a private-queue context. Relaxed, so that the disk's
   /// time does not hide what the two do differently.
   @MainActor
-  private func waysToSave(_ root: URL) async throws {
+  private func waysToSave(_ root: URL) async throws -> [Figure?] {
+    var figures: [Figure?] = []
     var table = Table(header: ["new objects", "save(), ms", "saveAsynchronously(), ms", "×"])
     for (size, count) in [(1, 1_000), (100, 200), (100_000, 1)] {
       let flights = Flight.make(count: size)
@@ -128,6 +154,9 @@ struct Stacks: AsyncParsableCommand {
         }
       }
       let medians = times.map { $0.median * 1_000 }
+      for (way, seconds) in zip(["save()", "saveAsynchronously()"], times) {
+        figures.append(.seconds("new objects, relaxed", size: size, way, seconds, .milliseconds))
+      }
       table.rows.append(
         ["\(size)"] + medians.map { String(format: "%.3f", $0) } + [
           String(format: "%.2f", medians[1] / medians[0])
@@ -135,11 +164,12 @@ struct Stacks: AsyncParsableCommand {
       try close(container)
     }
     show("\(table)\n")
+    return figures
   }
 
   /// The same fetch in a root context and in children.
   @MainActor
-  private func reading(_ size: Int, _ root: URL) async throws {
+  private func reading(_ size: Int, _ root: URL) async throws -> [Figure?] {
     let container = try await open(root.appendingPathComponent("reading"))
     let filler = container.newBackgroundContext()
     try filler.performAndWait {
@@ -161,19 +191,28 @@ struct Stacks: AsyncParsableCommand {
       }
     }
     var table = Table(header: ["fetch of \(size) rows", "ms", "× root"])
+    var figures: [Figure?] = []
     for depth in 0..<3 {
+      let name = depth == 0 ? "root" : "child, depth \(depth)"
+      figures.append(.seconds("fetch all", size: size, name, times[depth], .milliseconds))
+      if depth > 0 {
+        let ratio = times[depth].median / times[0].median
+        figures.append(
+          .multiple("fetch all", size: size, name, as: .time, ratio, of: "root", required: .atMost(1.15)))
+      }
       table.rows.append([
-        depth == 0 ? "root" : "child, depth \(depth)", String(format: "%.1f", times[depth].median * 1_000),
+        name, String(format: "%.1f", times[depth].median * 1_000),
         String(format: "%.2f", times[depth].median / times[0].median),
       ])
     }
     show("\(table)\n")
     try close(container)
+    return figures
   }
 
   /// Making a child, using it, letting it go.
   @MainActor
-  private func making(_ root: URL) async throws {
+  private func making(_ root: URL) async throws -> [Figure?] {
     let container = try await open(root.appendingPathComponent("making"))
     let parent = container.newBackgroundContext()
     var times: [Double] = []
@@ -192,6 +231,7 @@ struct Stacks: AsyncParsableCommand {
     table.rows.append(["made, one fetch in it, let go", String(format: "%.1f", times.median * 1e6)])
     show("\(table)\n")
     try close(container)
+    return [.seconds("a child context made, one fetch in it, let go", "Strata", times, .microseconds)]
   }
 
   private func open(_ folder: URL, _ durability: Durability = .full) async throws -> PersistentContainer {

@@ -1,0 +1,1 @@
+../../../StrataBench/Output/Figure.swift

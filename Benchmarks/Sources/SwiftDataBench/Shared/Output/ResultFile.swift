@@ -1,0 +1,1 @@
+../../../StrataBench/Output/ResultFile.swift
