@@ -29,7 +29,7 @@ package struct SlotBitmap: Hashable, Sendable {
   }
 
   /// Puts `slot` into the set.
-  @inlinable package mutating func insert(_ slot: Int) {
+  @inlinable @inline(__always) package mutating func insert(_ slot: Int) {
     if slot < 64 {
       low |= 1 << UInt64(slot)
     } else {

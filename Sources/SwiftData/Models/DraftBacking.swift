@@ -202,6 +202,10 @@ class AnyDraft {
     forget()
   }
 
+  /// Gives a text away, the last one first.
+  @inline(__always)
+  final func takeText() -> Text? { texts.popLast() }
+
   /// The values are a row's now.
   final func forget() {
     numbers = []

@@ -18,6 +18,14 @@ final class ModelProperty {
   }
 }
 
+/// How rows of one class get instances. What makes a row backing data is looked up once for all of them.
+struct RowInstances {
+  /// Makes the instance of a row.
+  let make: (_ row: ModelRow) -> AnyObject
+  /// Makes a row the backing data of an instance that there is.
+  let appear: (_ model: AnyObject, _ row: ModelRow) -> Void
+}
+
 /// How the properties of a class lie in rows of its entity: leads from the key paths that accessors use to slots. One for each class and context, used where the context is.
 @usableFromInline final class ModelPlan {
   /// In the order of the class's metadata.
@@ -25,6 +33,7 @@ final class ModelProperty {
   let descriptor: ModelDescriptor
   /// Whether somebody observes what is read of the rows.
   let probe = ReadProbe()
+  let instances: RowInstances
   /// What takes initial values while instances are made for rows.
   let sink: ModelMaking.Sink
   // Unsafe: owned by the plan and freed with it; `properties` keeps what it leads to. So that a look-up counts no references.
@@ -36,6 +45,7 @@ final class ModelProperty {
   init(_ row: ModelRow) {
     let type = Swift.type(of: row)
     descriptor = ModelDescriptor.of(type.modelType)
+    instances = type.instances
     sink = type.makeSink()
     let descriptor = descriptor
     properties = descriptor.properties.map { property in
@@ -94,7 +104,7 @@ final class ModelProperty {
 }
 
 extension ModelPlan {
-  /// Gives a new row the attributes of a draft.
+  /// Gives a new row the attributes of a draft, whose texts go over to it.
   func write(_ draft: AnyDraft, to row: ModelRow) {
     // Where the slot holds the values as they are, whoever has given one has declared the property so.
     for number in draft.numbers {
@@ -112,9 +122,9 @@ extension ModelPlan {
       case .nothing: break
       }
     }
-    for text in draft.texts {
+    while let text = draft.takeText() {
       let slot = Int(slots[text.place])
-      if slot < 0 { write(text.value, at: text.place, row) } else { row.write(text.value, slot: slot) }
+      if slot < 0 { write(text.value, at: text.place, row) } else { row.take(text.value, slot: slot) }
     }
     for entry in draft.entries {
       guard case .attribute(let value) = entry.value else { continue }

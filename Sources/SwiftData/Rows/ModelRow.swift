@@ -78,6 +78,9 @@ class ModelRow: ManagedObject {
   /// The row becomes the backing data of `model`, an instance of its class.
   func appear(in model: AnyObject) { stop("the row of no model has no instance") }
 
+  /// How rows of the class get instances.
+  class var instances: RowInstances { stop("the row of no model has no instance") }
+
   /// What takes the initial values of an instance that is made for a row.
   class func makeSink() -> ModelMaking.Sink { stop("the row of no model has no instance") }
 

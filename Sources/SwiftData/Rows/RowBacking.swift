@@ -15,8 +15,18 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   override func anyModel() -> AnyObject { model }
   override func anyPersistentModel() -> any PersistentModel { model }
 
-  // As a method it knows the class of the row, which others would have to look up for each.
-  override func appear(in model: AnyObject) { appear(in: unsafeDowncast(model, to: Model.self), as: self) }
+  override func appear(in model: AnyObject) { withPlan { $0.instances.appear(model, self) } }
+
+  override class var instances: RowInstances { instances(RowBacking.self) }
+
+  private static func instances<Row: ModelRow & BackingData<Model>>(_ ownClass: Row.Type) -> RowInstances {
+    // Rows of a plan are of the class that it was made for, and so are their instances.
+    RowInstances(
+      make: { Model(backingData: unsafeDowncast($0, to: Row.self)) },
+      appear: { model, row in
+        row.appear(in: unsafeDowncast(model, to: Model.self), as: unsafeDowncast(row, to: Row.self))
+      })
+  }
 
   override class func makeSink() -> ModelMaking.Sink {
     // The topmost class of a hierarchy declares the backing data.
@@ -34,11 +44,9 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   }
 
   /// Makes the instance, of which the row knows none. Inside of ``ModelMaking``.
-  // Not inlined: as a method it knows the class of the row, which others would have to look up for each.
-  @inline(never)
   private func makeModel() -> Model {
     _lastHold = false
-    let made = Model(backingData: self)
+    let made = withPlan { unsafeDowncast($0.instances.make(self), to: Model.self) }
     know(made)
     return made
   }

@@ -43,15 +43,19 @@ extension ManagedObjectContext {
     checkAccess(id.entityName)
     settleProvisional()
     drainReceived()
-    guard let place = locate(id) else {
+    guard let kept = locate(id) else {
       trap(
         "\(id) belongs to no store of this context's coordinator; use the context of the stack it came from.")
     }
-    if let known = place.table.object(for: id.primaryKey) { return known }
-    if let received = receivedObject(id.primaryKey, place.bound) { return received }
-    let object = makeObject(id.primaryKey, nil, place.bound, place.table)
-    object.noteWhetherStored()
-    return object
+    // Until the object is there: that may call code of the application.
+    defer { withExtendedLifetime(kept) {} }
+    return Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
+      if let known = place.table.object(for: id.primaryKey) { return known }
+      if let received = receivedObject(id.primaryKey, place.bound) { return received }
+      let object = makeObject(id.primaryKey, nil, place.bound, place.table)
+      object.noteWhetherStored()
+      return object
+    }
   }
 
   /// The object for `id` with its values, never a fault (rule 46).

@@ -43,9 +43,13 @@ package final class CommitInbox: Sendable {
     if isFirst { arrived() }
   }
 
+  /// Whether something waits.
+  @inline(__always)
+  var hasCommits: Bool { isFilled.load(ordering: .acquiring) }
+
   /// What waits: first the stores of which it is only known that they have changed, and up to which commit.
   func takeAll() -> (forgotten: [Int: UInt64], notices: [CommitNotice])? {
-    guard isFilled.load(ordering: .acquiring) else { return nil }
+    guard hasCommits else { return nil }
     return waiting.withLock { waiting in
       isFilled.store(false, ordering: .relaxed)
       defer { waiting = Waiting() }
@@ -66,7 +70,10 @@ extension ManagedObjectContext {
   /// Merges what siblings have committed since. Costs a load when that is nothing.
   @inline(__always)
   package final func mergeArrived() {
-    guard let inbox, let (forgotten, notices) = inbox.takeAll() else { return }
+    // The context keeps its inbox: to ask it counts no references.
+    guard let asked = inbox.map({ Unmanaged.passUnretained($0) }),
+      asked._withUnsafeGuaranteedRef({ $0.hasCommits }), let (forgotten, notices) = inbox?.takeAll()
+    else { return }
     let unknown = forgotten.compactMap { coordinator.unknownNotice(ofStore: $0.key, upTo: $0.value) }
     merge(arrived: unknown + notices)
   }

@@ -28,6 +28,10 @@ extension ManagedObjectContext {
     if let parent { parent.flushIfAccessible() }
   }
 
+  /// Whether there is no parent, and no change of this context that is not in the store: rows are those of the stores.
+  @inline(__always)
+  final var hasNothingUnsavedBelow: Bool { parent == nil && strata.isEmpty && ancestors.isEmpty }
+
   private func flushIfAccessible() {
     var context: ManagedObjectContext? = self
     while let next = context {

@@ -270,6 +270,11 @@ extension ManagedObject {
     if let value, let edits = openEdits(slot, .string) { return edits.put(value, slot) }
     slowWrite(slot, .string, value.map { .string($0) } ?? .null)
   }
+  /// Sets the `String` attribute in `slot` to a text that the caller gives away: no references are counted. Traps when the slot has another type.
+  package final func take(_ value: consuming String, slot: Int) {
+    if let edits = openEdits(slot, .string) { return edits.put(value, slot) }
+    slowWrite(slot, .string, .string(value))
+  }
   /// Sets the `Date` attribute in `slot`, or makes it nil. Traps when the slot has another type.
   public final func write(_ value: Date?, slot: Int) {
     if let value, let edits = openEdits(slot, .date) {

@@ -70,6 +70,9 @@ extension ManagedObject {
 
   /// Reads the object's row from its store. Leaves the object as it is when there is none, or it cannot be read.
   final func loadRow() -> RowReading {
+    if let contextReference, let read = contextReference._withUnsafeGuaranteedRef({ loadStoredRow(of: $0) }) {
+      return read
+    }
     guard let context else { return .gone }
     guard let place = context.locate(objectID) else { return .unreadable(Self.storeIsRemoved(objectID)) }
     context.flushAncestors()
@@ -93,7 +96,6 @@ extension ManagedObject {
           try context.reading(place.store).row(
             hierarchy: place.bound.hierarchyNumber, primaryKey: primaryKey)
         } else {
-          // As `existingObject(with:)` reads: nothing has to be made for it.
           try place.store.store.row(hierarchy: place.bound.hierarchyNumber, primaryKey: primaryKey)
         }
       guard let row else { return .gone }
@@ -107,6 +109,35 @@ extension ManagedObject {
       return .found
     } catch {
       return .unreadable(error)
+    }
+  }
+
+  /// Reads the row where only a near store has to be asked. Nothing is told of it, so no code of the application can let go of the context meanwhile, and no references are counted. Nil where
+  /// it takes more than that: nothing was done then.
+  @inline(__always)
+  private final func loadStoredRow(of context: ManagedObjectContext) -> RowReading? {
+    guard context.hasNothingUnsavedBelow, !context.generation.isSet, !Watching.concerns(.anyFault),
+      !DebugOutput.current.contains(.faults), let kept = context.locate(objectID)
+    else { return nil }
+    return Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
+      if place.store.isFar || place.store.contextual != nil { return nil }
+      do {
+        // As `existingObject(with:)` reads: nothing has to be made for it.
+        guard
+          let row = try place.store.store.row(
+            hierarchy: place.bound.hierarchyNumber, primaryKey: primaryKey)
+        else {
+          context.statistics.faultsFired += 1
+          return .gone
+        }
+        if row.entity != home.entity.number { return nil }
+        context.statistics.faultsFired += 1
+        takeStored(row.snapshot, readAt: SnapshotClock.now)
+        return .found
+      } catch {
+        context.statistics.faultsFired += 1
+        return .unreadable(error)
+      }
     }
   }
 
