@@ -101,7 +101,7 @@ format:
 bench:
 	@Scripts/setup-bench
 	swift run -c release --package-path Benchmarks $(if $(filter swiftdata,$(CARD)),swiftdata-bench,strata-bench) $(CARD) $(if $(filter graph queries,$(CARD)),$(if $(DATA),--data "$(DATA)")) $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)
-	$(if $(or $(CARD),$(SIZES),$(ARGUMENTS)),,@$(MAKE) --no-print-directory performance TAKE=compare)
+	$(if $(or $(CARD),$(SIZES),$(ARGUMENTS),$(STRATA_BENCH_LOG)),,@$(MAKE) --no-print-directory performance TAKE=compare)
 
 performance:
 	@swift run --quiet PerformancePage $(if $(TAKE),--take $(TAKE)) $(if $(ADD),--add $(ADD)) $(ARGUMENTS)

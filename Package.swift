@@ -228,7 +228,7 @@ let package = Package(
       name: "PerformancePage",
       dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Benchmarks/Sources/PerformancePage"),
-    .testTarget(name: "PerformancePageTests", dependencies: ["PerformancePage"]),
+    .testTarget(name: "PerformancePageTests", dependencies: ["PerformancePage"], exclude: ["Sample"]),
     .target(name: "TortureKit", dependencies: ["Strata", "StrataCore"], path: "Tests/TortureKit"),
     .target(name: "StoreInterposer", path: "Tests/Interposer"),
     .target(name: "ReadInterposer", dependencies: ["CLMDBShim"], path: "Tests/ReadInterposer"),

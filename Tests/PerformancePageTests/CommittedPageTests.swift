@@ -3,25 +3,32 @@ import Testing
 
 @testable import PerformancePage
 
-/// Copies of the repository's page, chart and results: that they agree, and that nothing is written when they cannot.
+/// That the repository's page, chart and results agree; and, with a copy of all of them that stays as it is, that nothing is written when they do not.
 @Suite struct CommittedPageTests {
   private let root: URL
   private let measured: URL
   private var files: PageFiles { PageFiles(root: root) }
 
   init() throws {
-    let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
+    let sample = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Sample")
     root = FileManager.default.temporaryDirectory.appendingPathComponent("page-\(UUID().uuidString)")
     measured = root.appendingPathComponent("measured")
     for folder in ["Docs", "Benchmarks", "measured"] {
       try FileManager.default.createDirectory(
         at: root.appendingPathComponent(folder), withIntermediateDirectories: true)
     }
-    for name in [PageFiles.page, PageFiles.chart, PageFiles.results] {
+    for (name, copy) in [
+      ("Page.txt", PageFiles.page), ("Chart.txt", PageFiles.chart), ("Results", PageFiles.results),
+    ] {
       try FileManager.default.copyItem(
-        at: repository.appendingPathComponent(name), to: root.appendingPathComponent(name))
+        at: sample.appendingPathComponent(name), to: root.appendingPathComponent(copy))
     }
+  }
+
+  @Test func thoseOfTheRepositoryAgree() throws {
+    let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    try withCopies { try PageFiles(root: repository).check() }
   }
 
   private func text(_ name: String) throws -> String {
@@ -96,6 +103,10 @@ import Testing
       #expect(try files.make(adding: ["accessors"], from: measured) == [name, PageFiles.page])
       #expect(try text(PageFiles.page).contains("| 11.4; 11.4 | 14.2; 13.9 |"))
       try files.check()
+      let before = try everything()
+      let error = #expect(throws: ResultError.self) { try files.make(adding: ["accessors"], from: measured) }
+      #expect(error?.description.contains("are there already") == true)
+      #expect(try everything() == before)
       #expect(try files.make(taking: ["accessors"], from: measured) == [name, PageFiles.page])
       #expect(try text(name) == faster)
       #expect(try text(PageFiles.page).contains("| 11.4 | 13.9 |"))

@@ -14,7 +14,7 @@ struct PageFiles {
   ///   - taking: Cards whose results in `measured` take the place of those in the repository.
   ///   - adding: Cards whose results in `measured` are put behind those in the repository.
   /// - Returns: The files that were written, which are those that were to change.
-  /// - Throws: `ResultError` when results are missing, cannot be read or are of a debug build: then nothing has been written. An error of the file system when
+  /// - Throws: `ResultError` when results are missing, cannot be read, are of a debug build, or are to be added and are there already: then nothing has been written. An error of the file system when
   ///   a file cannot be written; the files before it are.
   @discardableResult
   func make(taking: [String] = [], adding: [String] = [], from measured: URL) throws -> [String] {
@@ -31,7 +31,14 @@ struct PageFiles {
         throw ResultError(
           file: "\(folder)/\(card).tsv", line: nil, "It was measured with a debug build, which says nothing.")
       }
-      if adding.contains(card) { file.runs = (results.cards[card]?.runs ?? []) + file.runs }
+      if adding.contains(card) {
+        let known = results.cards[card]?.runs ?? []
+        if file.runs.contains(where: known.contains) {
+          throw ResultError(
+            file: "\(folder)/\(card).tsv", line: nil, "These results are there already.")
+        }
+        file.runs = known + file.runs
+      }
       results.add(file, from: "\(folder)/\(card).tsv")
       outputs.append(("\(Self.results)/\(card).tsv", try file.text()))
     }

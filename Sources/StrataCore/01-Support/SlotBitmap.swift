@@ -51,6 +51,11 @@ package struct SlotBitmap: Hashable, Sendable {
     return result
   }
 
+  /// Whether every slot is in both of the others. False, too, where there are slots from 64 on.
+  func isKnownSubset(_ one: borrowing SlotBitmap, _ other: borrowing SlotBitmap) -> Bool {
+    high == nil && low & ~(one.low & other.low) == 0
+  }
+
   @usableFromInline func containsHigh(_ slot: Int) -> Bool {
     let word = slot / 64 - 1
     guard let high, word < high.count else { return false }

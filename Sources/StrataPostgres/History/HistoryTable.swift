@@ -211,6 +211,8 @@ struct HistoryTable {
     var upTo: UInt64?
     /// Those from before.
     var before: Date?
+    /// Those that are older by the server's clock, which has given them their times. One of a clock that was far ahead keeps no others.
+    var age: Duration?
     /// Those that all named readers have seen.
     var consumed = false
   }
@@ -237,6 +239,10 @@ struct HistoryTable {
     if let number = unwanted.upTo { kept.append("c.number > \(question.bind(Int64(clamping: number)))") }
     if let date = unwanted.before {
       kept.append("c.at >= \(question.bind(.date(date), as: .float8) ?? "NULL")")
+    }
+    if let age = unwanted.age {
+      let oldest = "\(CommitRun.clock) - \(question.bind(.double(age.seconds), as: .float8) ?? "NULL")"
+      kept.append("c.at >= \(oldest) AND c.at <= \(CommitRun.clock) + \(CommitRun.farAhead)")
     }
     if unwanted.consumed {
       kept.append("c.number > (SELECT COALESCE(min(k.number), 0) FROM \(consumers) k)")

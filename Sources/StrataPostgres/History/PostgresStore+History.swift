@@ -112,7 +112,7 @@ extension PostgresStore: HistoryStore {
     let retention = keeping.retention
     // What is too old goes whether it was read or not, and so does what was read, if that is said.
     if let age = retention.maximumAge {
-      unwanted.before = now.addingTimeInterval(-age.seconds)
+      unwanted.age = age
       _ = try? table.delete(unwanted, on: connection, deadline(), waits: false)
     }
     if retention.dropsConsumed {

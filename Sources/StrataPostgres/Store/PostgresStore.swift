@@ -230,8 +230,9 @@ package final class PostgresStore: StoreEngine {
         where [.unreachable, .serverBusy, .readOnlyMedia, .diskFull, .io].contains(error.kind)
       {
         guard ContinuousClock.now + pause < end else { throw error }
+        // A server that answers leaves its connections as they are.
+        if error.kind == .unreachable { pool.dropIdle() }
       }
-      pool.dropIdle()
       Thread.sleep(forTimeInterval: pause.seconds * Double.random(in: 0.5...1.5))
       pause = min(pause * 2, .milliseconds(500))
     }
@@ -500,7 +501,7 @@ package final class PostgresStore: StoreEngine {
   ) throws -> R {
     var lost: CommitRun?
     do {
-      return try pool.withConnection { connection in
+      return try pool.withConnection(until: deadline) { connection in
         let run = CommitRun(
           mapping, identifier: identifier, held: held, connection: connection, writer: writer,
           keeping: keeping, deadline: deadline, disturbances: disturbances,
@@ -531,7 +532,7 @@ package final class PostgresStore: StoreEngine {
     var last: any Error = cause
     while ContinuousClock.now < end {
       do {
-        let number = try pool.withConnection { try CommitRun.find(run.token, mapping, $0, end) }
+        let number = try pool.withConnection(until: end) { try CommitRun.find(run.token, mapping, $0, end) }
         guard let number else {
           throw StorageError(
             .unreachable, operation: "commit", path: "",

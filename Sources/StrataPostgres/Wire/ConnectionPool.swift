@@ -35,11 +35,16 @@ final class ConnectionPool: Sendable {
   }
 
   /// Lends a connection to `body`; an open transaction is rolled back afterwards. Waits while all are lent, and while the server has none to spare.
-  /// - Parameter isCounted: Whether its round trips count among those of the store's users.
+  /// - Parameters:
+  ///   - isCounted: Whether its round trips count among those of the store's users.
+  ///   - end: When it stops waiting, if that is before the store's timeout.
   /// - Throws: ``StorageError`` `.closed`, `.serverBusy` when none is given back in time; `.unreachable`, `.refused` when there is none to be had; what
   ///   `body` throws.
-  func withConnection<R>(isCounted: Bool = true, _ body: (PostgresConnection) throws -> R) throws -> R {
-    let connection = try borrow()
+  func withConnection<R>(
+    isCounted: Bool = true, until end: ContinuousClock.Instant? = nil,
+    _ body: (PostgresConnection) throws -> R
+  ) throws -> R {
+    let connection = try borrow(until: end)
     defer { giveBack(connection, isCounted: isCounted) }
     return try body(connection)
   }
@@ -47,11 +52,12 @@ final class ConnectionPool: Sendable {
   /// A connection to be kept until `giveBack`; nil when `share`, of all that there may be, are lent already.
   func borrow(share: Int) throws -> PostgresConnection? {
     let isTooMany = state.withLock { $0.count - $0.idle.count >= share }
-    return isTooMany ? nil : try borrow()
+    return isTooMany ? nil : try borrow(until: nil)
   }
 
-  private func borrow() throws -> PostgresConnection {
-    let deadline = ContinuousClock.now + patience
+  private func borrow(until end: ContinuousClock.Instant?) throws -> PostgresConnection {
+    let latest = ContinuousClock.now + patience
+    let deadline = end.map { min($0, latest) } ?? latest
     while true {
       enum Answer { case old(PostgresConnection), new, none }
       let answer = try state.withLock { state throws(StorageError) -> Answer in

@@ -376,11 +376,14 @@ final class CommitRun {
   /// The time is the server's, since all programs share that clock. Where the clock was put back, times go on a microsecond after the other; by more than an
   /// hour, they go back with it: a clock that was wrong for a moment must not decide for years.
   private static let turn =
-    "commit_number = commit_number + 1, last_at = CASE WHEN last_at > \(clock) + 3600 THEN \(clock) ELSE GREATEST(\(clock), last_at + 0.000001) END"
+    "commit_number = commit_number + 1, last_at = CASE WHEN last_at > \(clock) + \(farAhead) THEN \(clock) ELSE GREATEST(\(clock), last_at + 0.000001) END"
 
   /// The server's time in seconds since 2001.
-  private static let clock =
+  static let clock =
     "(EXTRACT(epoch FROM pg_catalog.clock_timestamp())::double precision - 978307200)"
+
+  /// A time that is so many seconds ahead of the server's is of a clock that was wrong.
+  static let farAhead = 3_600
 
   /// The words that write a note; its number is the `commit_number` of `source`, its time the `last_at`.
   private func insertion(_ note: Note, from source: String, _ statement: inout SQLStatement) -> String {

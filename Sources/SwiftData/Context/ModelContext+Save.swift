@@ -33,7 +33,7 @@ extension ModelContext {
     NotificationCenter.default.post(name: Self.willSave, object: self)
     settleExpected()
     rows.processPendingChanges()
-    let (inserted, updated, deleted) = rows.unsavedObjects
+    var (inserted, updated, deleted) = rows.unsavedObjects
     // IDs of new objects are those that they keep, once they are saved.
     let gone = deleted.map(\.objectID)
     do {
@@ -41,8 +41,7 @@ extension ModelContext {
     } catch {
       throw FoundationErrors.error(for: error)
     }
-    // Each object is looked at once: of many, that takes longer than what is done with it.
-    let (new, changed) = (identifiers(of: inserted), identifiers(of: updated))
+    let (new, changed) = (takeIdentifiers(of: &inserted), takeIdentifiers(of: &updated))
     rows.showMerged()
     temporaryRows.removeSaved()
     NotificationCenter.default.post(
@@ -55,13 +54,17 @@ extension ModelContext {
   }
 
   /// The final identifiers of what was saved and is in the context still.
-  private func identifiers(of objects: [ManagedObject]) -> [PersistentIdentifier] {
+  ///
+  /// Each object is looked at once, and leaves the array: of many, that takes longer than what is done with it.
+  private func takeIdentifiers(of objects: inout [ManagedObject]) -> [PersistentIdentifier] {
     var found: [PersistentIdentifier] = []
     found.reserveCapacity(objects.count)
-    for object in objects where object.isInContext {
+    while let object = objects.popLast() {
+      guard object.isInContext else { continue }
       let id = object.objectID
       if !id.isTemporaryID { found.append(PersistentIdentifier(id)) }
     }
+    found.reverse()
     return found
   }
 

@@ -122,14 +122,15 @@ extension ModelPlan {
       case .nothing: break
       }
     }
-    while let text = draft.takeText() {
-      let slot = Int(slots[text.place])
-      if slot < 0 { write(text.value, at: text.place, row) } else { row.take(text.value, slot: slot) }
-    }
     for entry in draft.entries {
       guard case .attribute(let value) = entry.value else { continue }
       let property = property(entry, row)
       property.codec.writeAny(value, row, property)
+    }
+    // Last: whatever code of the program the others call can read them in the draft.
+    while let text = draft.takeText() {
+      let slot = Int(slots[text.place])
+      if slot < 0 { write(text.value, at: text.place, row) } else { row.take(text.value, slot: slot) }
     }
   }
 

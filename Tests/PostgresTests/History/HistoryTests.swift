@@ -172,6 +172,31 @@ import Testing
     )
   }
 
+  /// A program whose clock is wrong deletes nothing that is new, and a commit of a wrong moment keeps nothing that is old.
+  @Test func ageIsByTheServersClock() throws {
+    let stand = try ServerStand(Self.model(), options: Self.recording())
+    let context = stand.context()
+    for number in 1...4 {
+      try context.make("Subject", ["name": "\(number)"])
+      try context.save()
+    }
+    let connection = try stand.store.pool.makeSeparate()
+    let deadline = ContinuousClock.now + .seconds(30)
+    let commits = stand.store.mapping.commitTable
+    try connection.run(
+      [
+        SQLStatement("UPDATE \(commits) SET at = at - 500 WHERE number IN (1, 3)"),
+        SQLStatement("UPDATE \(commits) SET at = at + 31536000 WHERE number = 2"),
+      ], deadline: deadline)
+    let table = HistoryTable(mapping: stand.store.mapping, identifier: stand.store.identifier)
+    var unwanted = HistoryTable.Unwanted()
+    unwanted.age = .seconds(1_000)
+    #expect(try table.delete(unwanted, on: connection, deadline) == 0)
+    unwanted.age = .seconds(100)
+    #expect(try table.delete(unwanted, on: connection, deadline) == 3)
+    #expect(try transactions(stand.coordinator).count == 1)
+  }
+
   @Test func readersAreRememberedAndAHistoryEnds() throws {
     var options = Self.recording()
     options.historyRetention = HistoryRetention(maximumAge: nil, dropsConsumed: true)

@@ -122,7 +122,11 @@ extension Bar {
     if let required {
       requirements.append(required.text)
       let other = try source.also.flatMap { try Self.judged($0, unit: "×", source.card, results) }
-      reached.append(required.isMet(by: value) && other?.isReached != false)
+      // Of some runs only the least and the most are known.
+      let ends = figures.filter { $0.median == nil }.flatMap { [$0.lowest, $0.highest] }.compactMap(\.self)
+      reached.append(
+        required.isMet(by: value) && ends.allSatisfy { required.isMet(by: $0.value) }
+          && other?.isReached != false)
     }
     if let (key, unit, words) = source.otherwise,
       let other = try Self.judged(key, unit: unit, source.card, results)

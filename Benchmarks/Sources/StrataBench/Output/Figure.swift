@@ -48,7 +48,7 @@ struct Amount: Equatable, Sendable {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     let isWritten =
       (1...2).contains(parts.count) && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(Self.isDigit) }
-    guard isWritten, let value = Double(text) else { return nil }
+    guard isWritten, let value = Double(text), value.isFinite else { return nil }
     (self.text, self.value) = (String(text), value)
   }
 

@@ -113,6 +113,11 @@ final class RowDraft: ManagedBuffer<RowDraft.Header, RowDraft.Cell> {
   /// Whether the slot's value is nil.
   func isNil(_ slot: Int) -> Bool { !withUnsafeMutablePointerToHeader { $0.pointee.present.contains(slot) } }
 
+  /// Whether all of the slots were changed, to values that are not nil. False, too, where that takes more than a look at the first 64 slots.
+  func hasGivenValues(in slots: borrowing SlotBitmap) -> Bool {
+    withUnsafeMutablePointerToHeader { slots.isKnownSubset($0.pointee.present, $0.pointee.changed) }
+  }
+
   /// A slot's value; setting it marks the slot as changed. A value of another kind than the slot's is found when the row is
   /// encoded.
   subscript(_ slot: Int) -> AttributeValue {

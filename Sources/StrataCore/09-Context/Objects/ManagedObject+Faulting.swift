@@ -119,6 +119,7 @@ extension ManagedObject {
     guard context.hasNothingUnsavedBelow, !context.generation.isSet, !Watching.concerns(.anyFault),
       !DebugOutput.current.contains(.faults), let kept = context.locate(objectID)
     else { return nil }
+    defer { withExtendedLifetime(kept) {} }
     return Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
       if place.store.isFar || place.store.contextual != nil { return nil }
       do {

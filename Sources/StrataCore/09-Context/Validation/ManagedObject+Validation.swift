@@ -39,6 +39,8 @@ extension ManagedObject {
   }
 
   private final func hasNil(in slots: borrowing SlotBitmap) -> Bool {
+    // Most often all of them were set.
+    if let draft, draft.hasGivenValues(in: slots) { return false }
     var found = false
     slots.forEach { if isNil($0) { found = true } }
     return found
