@@ -230,8 +230,8 @@ package final class PostgresStore: StoreEngine {
         where [.unreachable, .serverBusy, .readOnlyMedia, .diskFull, .io].contains(error.kind)
       {
         guard ContinuousClock.now + pause < end else { throw error }
-        // A server that answers leaves its connections as they are.
-        if error.kind == .unreachable { pool.dropIdle() }
+        // The next connection may lead to another server, which takes changes. Other errors say nothing of the connections.
+        if [.unreachable, .readOnlyMedia].contains(error.kind) { pool.dropIdle() }
       }
       Thread.sleep(forTimeInterval: pause.seconds * Double.random(in: 0.5...1.5))
       pause = min(pause * 2, .milliseconds(500))

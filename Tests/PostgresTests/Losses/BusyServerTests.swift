@@ -6,7 +6,9 @@ import Testing
 @testable import StrataPostgres
 
 /// Servers that have no connection to spare, or take no changes.
-@Suite struct BusyServerTests {
+///
+/// One after the other: each grants something on the database, which the server refuses to two at once.
+@Suite(.serialized) struct BusyServerTests {
   /// A role of its own, which owns what it makes.
   private func makeRole(_ options: String = "") throws -> String {
     let role = "role_" + TestServer.freshNamespace()
