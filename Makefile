@@ -103,7 +103,7 @@ bench:
 	swift run -c release --package-path Benchmarks $(if $(filter swiftdata,$(CARD)),swiftdata-bench,strata-bench) $(CARD) $(if $(filter graph queries,$(CARD)),$(if $(DATA),--data "$(DATA)")) $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)
 	$(if $(or $(CARD),$(SIZES),$(ARGUMENTS),$(STRATA_BENCH_LOG)),,@$(MAKE) --no-print-directory performance TAKE=compare)
 
-performance:
+performance: setup
 	@swift run --quiet PerformancePage $(if $(TAKE),--take $(TAKE)) $(if $(ADD),--add $(ADD)) $(ARGUMENTS)
 
 bench-gate: setup

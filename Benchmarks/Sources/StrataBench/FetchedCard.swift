@@ -71,7 +71,10 @@ struct FetchedTimes {
   var figures: [Figure?] {
     zip(Self.names, values).map { name, value in
       let unit = String(name.suffix(2))
-      return .measured(String(name.dropLast(4)), size: size, "Strata", [value], unit: unit)
+      var figure = Figure.measured(String(name.dropLast(4)), size: size, "Strata", [value], unit: unit)
+      // Each is a median already, of runs or of changes.
+      figure?.counted = nil
+      return figure
     }
   }
 }

@@ -106,14 +106,11 @@ extension PostgresStore: HistoryStore {
 
   /// Deletes what need not be kept, from time to time. A commit is done whatever becomes of that.
   func trimHistory(_ connection: PostgresConnection) {
-    let now = keeping.clock()
-    guard recent.withLock({ $0.isRecording }), keeping.isTrimDue(at: now) else { return }
-    var unwanted = HistoryTable.Unwanted()
+    guard recent.withLock({ $0.isRecording }), keeping.isTrimDue(at: keeping.clock()) else { return }
     let retention = keeping.retention
     // What is too old goes whether it was read or not, and so does what was read, if that is said.
     if let age = retention.maximumAge {
-      unwanted.age = age
-      _ = try? table.delete(unwanted, on: connection, deadline(), waits: false)
+      _ = try? table.delete(HistoryTable.Unwanted(age: age), on: connection, deadline(), waits: false)
     }
     if retention.dropsConsumed {
       _ = try? table.delete(

@@ -172,14 +172,20 @@ import Testing
     )
   }
 
-  /// A program whose clock is wrong deletes nothing that is new, and a commit of a wrong moment keeps nothing that is old.
-  @Test func ageIsByTheServersClock() throws {
-    let stand = try ServerStand(Self.model(), options: Self.recording())
+  /// Saves new objects, one after the other.
+  private func saves(_ count: Int, _ stand: ServerStand) throws -> ManagedObjectContext {
     let context = stand.context()
-    for number in 1...4 {
+    for number in 1...count {
       try context.make("Subject", ["name": "\(number)"])
       try context.save()
     }
+    return context
+  }
+
+  /// A program whose clock is wrong deletes nothing that is new, and a commit of a wrong moment keeps nothing that is old.
+  @Test func ageIsByTheServersClock() throws {
+    let stand = try ServerStand(Self.model(), options: Self.recording())
+    _ = try saves(4, stand)
     let connection = try stand.store.pool.makeSeparate()
     let deadline = ContinuousClock.now + .seconds(30)
     let commits = stand.store.mapping.commitTable
@@ -188,24 +194,22 @@ import Testing
         SQLStatement("UPDATE \(commits) SET at = at - 500 WHERE number IN (1, 3)"),
         SQLStatement("UPDATE \(commits) SET at = at + 31536000 WHERE number = 2"),
       ], deadline: deadline)
-    let table = HistoryTable(mapping: stand.store.mapping, identifier: stand.store.identifier)
-    var unwanted = HistoryTable.Unwanted()
-    unwanted.age = .seconds(1_000)
-    #expect(try table.delete(unwanted, on: connection, deadline) == 0)
-    unwanted.age = .seconds(100)
-    #expect(try table.delete(unwanted, on: connection, deadline) == 3)
-    #expect(try transactions(stand.coordinator).count == 1)
+    func trim(_ age: Duration) throws -> Int {
+      var options = Self.recording()
+      options.historyRetention = HistoryRetention(maximumAge: age)
+      let other = try ServerStand(Self.model(), url: stand.url, options: options)
+      other.store.trimHistory(connection)
+      return try transactions(stand.coordinator).count
+    }
+    #expect(try trim(.seconds(1_000)) == 4)
+    #expect(try trim(.seconds(100)) == 1)
   }
 
   @Test func readersAreRememberedAndAHistoryEnds() throws {
     var options = Self.recording()
     options.historyRetention = HistoryRetention(maximumAge: nil, dropsConsumed: true)
     let stand = try ServerStand(Self.model(), options: options)
-    let context = stand.context()
-    for number in 1...3 {
-      try context.make("Subject", ["name": "\(number)"])
-      try context.save()
-    }
+    let context = try saves(3, stand)
     let token = try stand.coordinator.currentHistoryToken()
     try stand.coordinator.setHistoryConsumer(named: "widget", to: token)
     let other = try stand.neighbour(Self.model())
@@ -239,11 +243,7 @@ import Testing
 
   @Test func oldNotesGoAndTheHistoryStays() throws {
     let stand = try ServerStand(Self.model(), options: Self.recording())
-    let context = stand.context()
-    for number in 1...4 {
-      try context.make("Subject", ["name": "\(number)"])
-      try context.save()
-    }
+    _ = try saves(4, stand)
     let connection = try stand.store.pool.makeSeparate()
     func notes() throws -> String {
       try #require(try stand.sql("SELECT count(*) FROM \(stand.table("strata_commit"))")).text(0, 0)
