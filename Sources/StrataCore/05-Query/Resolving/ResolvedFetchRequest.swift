@@ -136,20 +136,8 @@ package struct ResolvedFetchRequest: Sendable {
       rootName: schema.hierarchies[entity.hierarchyNumber].rootName)
   }
 
-  /// The order of two objects in the result by their own values: negative when the first comes first, never 0 for different
-  /// keys. Not for requests that sort by what relationships lead to.
-  package func compare(
-    _ left: (_ slot: Int) throws -> AttributeValue, _ leftKey: UInt64,
-    _ right: (_ slot: Int) throws -> AttributeValue, _ rightKey: UInt64
-  ) rethrows -> Int {
-    for sort in sorts {
-      let order = sort.comparator.order(try left(sort.slot), try right(sort.slot))
-      if order != 0 { return sort.isAscending ? order : -order }
-    }
-    return leftKey < rightKey ? -1 : leftKey > rightKey ? 1 : 0
-  }
-
-  /// The same by the values of the sort keys, in their order.
+  /// The order of two objects in the result by the values of the sort keys, in their order: negative when the first comes first, never 0 for different
+  /// keys.
   func compare(_ left: [AttributeValue], _ leftKey: UInt64, _ right: [AttributeValue], _ rightKey: UInt64)
     -> Int
   {

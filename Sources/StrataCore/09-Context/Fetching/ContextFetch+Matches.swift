@@ -26,11 +26,6 @@ extension ContextFetch {
     let asked = storeRequest(mode: mode)
     var wide = asked.request
     let layers = overlay.rows.isEmpty ? [] : overlay.ownLayers + overlay.layersBelow
-    func isBefore(_ left: FetchMatch, _ right: FetchMatch) throws -> Bool {
-      let order = try request.compare(
-        { try left.value($0, layers) }, left.primaryKey, { try right.value($0, layers) }, right.primaryKey)
-      return order != 0 ? order < 0 : left.storeIndex < right.storeIndex
-    }
     func isBehindStart(_ match: FetchMatch) throws -> Bool {
       guard var start = request.start, let node = match.node,
         let evaluation = try evaluation(match.storeIndex)
@@ -41,7 +36,8 @@ extension ContextFetch {
     }
     var result = overlay.matching.map { FetchMatch.object($0) } + overlay.rows
     if request.start != nil { result = try result.filter(isBehindStart) }
-    if !isSortedHere { try result.sort(by: isBefore) }
+    // No more than the window has places for can be in it.
+    if !isSortedHere { result = try sorted(result, layers, atMost: request.windowEnd) }
     for binding in bindings {
       let view = try context.reading(binding)
       if let start = wide.start { wide.start?.includesEqual = binding.index > start.storeIndex }
@@ -72,7 +68,7 @@ extension ContextFetch {
       if isSortedHere {
         result += rows.map { .row($0, store) }
       } else {
-        result = try merge(result, rows.lazy.map { .row($0, store) }, by: isBefore)
+        result = try merge(result, rows.lazy.map { .row($0, store) }, layers, atMost: request.windowEnd)
       }
     }
     if isSortedHere { try sort(&result) }
@@ -98,20 +94,96 @@ extension ContextFetch {
     matches = keyed.map(\.match)
   }
 
-  /// Two sorted sequences as one.
+  /// The first `limit` of `matches` in the order of their own values, each of which is read once.
+  private func sorted(_ matches: [FetchMatch], _ layers: [StratumLayer], atMost limit: Int?) throws
+    -> [FetchMatch]
+  {
+    if matches.count < 2 { return matches }
+    let keys = try matches.map { try sortKey($0, layers) }
+    return keys.withUnsafeBufferPointer { keys in
+      // What is moved while they are sorted counts no references.
+      var places = keys.indices.map { (prefix: keys[$0].prefix, place: $0) }
+      places.sort { left, right in
+        left.prefix != right.prefix
+          ? left.prefix < right.prefix : isBefore(keys[left.place], keys[right.place])
+      }
+      return places.prefix(limit ?? .max).map { matches[$0.place] }
+    }
+  }
+
+  /// The first `limit` of two sorted sequences.
   private func merge(
-    _ left: [FetchMatch], _ right: some Sequence<FetchMatch>,
-    by isBefore: (FetchMatch, FetchMatch) throws -> Bool
-  ) rethrows -> [FetchMatch] {
+    _ left: [FetchMatch], _ right: some Sequence<FetchMatch>, _ layers: [StratumLayer], atMost limit: Int?
+  ) throws -> [FetchMatch] {
+    let limit = limit ?? .max
     var result: [FetchMatch] = []
-    var waiting = left[...]
+    var place = 0
+    var waiting = try left.first.map { try sortKey($0, layers) }
     for match in right {
-      while let first = waiting.first, try isBefore(first, match) {
-        result.append(first)
-        waiting.removeFirst()
+      if result.count >= limit { return result }
+      if waiting != nil {
+        let key = try sortKey(match, layers)
+        while let first = waiting, isBefore(first, key) {
+          result.append(left[place])
+          place += 1
+          waiting = try place < left.count ? sortKey(left[place], layers) : nil
+        }
       }
       result.append(match)
     }
-    return result + waiting
+    result += left[place...]
+    return result
+  }
+
+  private func isBefore(_ left: borrowing MatchSortKey, _ right: borrowing MatchSortKey) -> Bool {
+    if left.prefix != right.prefix { return left.prefix < right.prefix }
+    for (place, sort) in request.sorts.enumerated() {
+      let order =
+        place == 0
+        ? sort.comparator.order(left.first, right.first)
+        : sort.comparator.order(left.others[place - 1], right.others[place - 1])
+      if order != 0 { return (order < 0) == sort.isAscending }
+    }
+    return left.primaryKey != right.primaryKey
+      ? left.primaryKey < right.primaryKey : left.storeIndex < right.storeIndex
+  }
+
+  private func sortKey(_ match: FetchMatch, _ layers: [StratumLayer]) throws -> MatchSortKey {
+    let sort = request.sorts.first
+    let first = try sort.map { try match.value($0.slot, layers) } ?? .null
+    let prefix = sort.map { MatchSortKey.prefix(of: first, $0) } ?? 0
+    return MatchSortKey(
+      prefix: prefix, first: first,
+      others: request.sorts.count < 2
+        ? [] : try request.sorts.dropFirst().map { try match.value($0.slot, layers) },
+      primaryKey: match.primaryKey, storeIndex: match.storeIndex)
+  }
+}
+
+/// What a match is sorted by.
+private struct MatchSortKey {
+  /// The beginning of the first value as a number: matches with different ones are in their order.
+  let prefix: UInt64
+  /// The value of the first sort key. Most requests have one, and an array of it would take an allocation for each match.
+  let first: AttributeValue
+  let others: [AttributeValue]
+  let primaryKey: UInt64
+  let storeIndex: Int
+
+  /// nil lies before everything else. Where numbers or bytes do not tell the order, all values have the same prefix.
+  static func prefix(of value: AttributeValue, _ sort: ResolvedSort) -> UInt64 {
+    let word: UInt64
+    switch value {
+    case .integer(let number): word = KeyBuilder.sortable(number)
+    case .double(let number): word = KeyBuilder.sortable(number)
+    case .date(let date): word = KeyBuilder.sortable(date.timeIntervalSinceReferenceDate)
+    case .string(let text) where sort.isByBytes:
+      var bytes = text.utf8.makeIterator()
+      word = (0..<8).reduce(0) { word, _ in word << 8 | UInt64(bytes.next() ?? 0) }
+    case .null: return sort.isAscending ? 0 : .max
+    default: word = 0
+    }
+    let prefix = word >> 1 | 1 << 63
+    return sort.isAscending ? prefix : ~prefix
   }
 }
