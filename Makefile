@@ -91,6 +91,7 @@ check: setup-tests
 	Scripts/once-more swift build --build-tests $(strict)
 	@Scripts/check-blocks --build .build/strict/debug
 	@.build/strict/debug/PerformancePage --check
+	@Scripts/docs $(strict)
 
 docs: setup-tests
 	@Scripts/docs $(if $(STRICT),$(strict)) $(ARGUMENTS)

@@ -209,7 +209,9 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Destroys the store at `url` (rule 329): detaches it when it is attached here, and empties it. The file of a store on LMDB stays, as an empty store
   /// that opening makes a new one of; ``LMDBStore/destroy(at:)`` deletes it. Where there is no store, nothing happens.
   ///
-  /// - Parameter type: What kind of store it is; nil, the default, where its URL tells: a file is a store on LMDB.
+  /// - Parameters:
+  ///   - url: Where the store is.
+  ///   - type: What kind of store it is; nil, the default, where its URL tells: a file is a store on LMDB.
   /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open: then it stays attached, and
   ///   nothing is changed. `.permission` and what else keeps a store from being written. `CoreDataError` 134000 for a type that no engine is
   ///   registered for.
@@ -227,7 +229,11 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Puts a copy of the store at `source` in the place of the one at `url`. The source may be in use, the store at `url` may not: neither in this
   /// process nor in another.
-  /// - Parameter type: What kind of stores both are; nil, the default, where the URL tells: a file is a store on LMDB.
+  ///
+  /// - Parameters:
+  ///   - url: The store whose place is taken.
+  ///   - source: The store that is copied.
+  ///   - type: What kind of stores both are; nil, the default, where the URL tells: a file is a store on LMDB.
   /// - Throws: see ``LMDBStore/replace(at:with:)``; `CoreDataError` 134000 for a type that no engine is registered for, 134070 for one whose stores
   ///   cannot be replaced.
   public final func replacePersistentStore(

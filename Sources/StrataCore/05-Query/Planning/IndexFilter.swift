@@ -144,7 +144,7 @@ extension FetchIndexDescription {
   ///
   /// A fetch uses such an index only where its own predicate says at least as much: each part that the index's predicate joins by AND must be a part
   /// of the fetch's, written with the same attribute, operator and value. `!= nil` also follows from any other test of the attribute.
-  /// ``ManagedObjectContext/explain(_:)`` names the predicate with the index.
+  /// ``ManagedObjectContext/explain(_:_:)`` names the predicate with the index.
   ///
   /// Comparisons of the entity's own stored attributes with constants, joined by AND, OR and NOT. Relationships, other objects, variables, functions,
   /// SELF, `#Predicate` and comparisons of two attributes are refused with ``ModelError`` when the model is taken into use, or the store is added.

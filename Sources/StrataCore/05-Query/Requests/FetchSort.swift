@@ -17,7 +17,10 @@ public struct FetchSort: Sendable, Hashable {
 
   /// Sorts by the attribute `key`.
   ///
-  /// - Parameter comparator: How texts are ordered; a request that asks it of an attribute that is no text fails with ``FetchError``.
+  /// - Parameters:
+  ///   - key: The name of a stored attribute, perhaps behind to-one relationships: `author.name`.
+  ///   - ascending: Whether the smallest value comes first.
+  ///   - comparator: How texts are ordered; a request that asks it of an attribute that is no text fails with ``FetchError``.
   public init(_ key: String, ascending: Bool = true, comparator: TextCollation = .bytes) {
     self.key = key
     self.ascending = ascending

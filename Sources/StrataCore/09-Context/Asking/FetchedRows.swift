@@ -11,7 +11,8 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - type: The class, which one entity of the model has.
-  ///   - first, others: The values, in their order.
+  ///   - first: The first value.
+  ///   - others: The other values, in their order.
   ///   - make: What is called with the values of each object.
   ///   - condition: What is true of the objects; nil for all objects.
   ///   - order: The sort keys. Without any, the order is unspecified.

@@ -13,7 +13,8 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - type: The class, which one entity of the model has.
-  ///   - first, others: The values of each tuple, in their order: one at least, so that a fetch of objects is never taken for one of no values.
+  ///   - first: The first value of each tuple: one at least, so that a fetch of objects is never taken for one of no values.
+  ///   - others: The other values, in their order.
   ///   - condition: What is true of the objects; nil for all objects.
   ///   - order: The sort keys. Without any, the order is unspecified.
   ///   - limit: At most this many tuples; nil for no limit, 0 for none.

@@ -76,7 +76,10 @@ public struct BatchInsertRequest: PersistentStoreRequest {
   ///       return false
   ///     }
   ///
-  /// - Parameter columns: names of properties, each once.
+  /// - Parameters:
+  ///   - entityName: The entity of the new records.
+  ///   - columns: Names of properties, each once.
+  ///   - rowHandler: Fills one row with each call; true when there is none left to fill.
   public init(entityName: String, columns: [String], rowHandler: @escaping (inout BatchRow) -> Bool) {
     self.entityName = entityName
     source = .rowHandler(columns: columns, rowHandler)

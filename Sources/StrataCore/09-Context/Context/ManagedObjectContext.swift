@@ -289,7 +289,10 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
   /// Whether a fault whose record is gone becomes a deleted object with nil values; otherwise it stops the process. Called on the context's queue when
   /// such a fault fires. By default `shouldDeleteInaccessibleFaults`.
   ///
-  /// - Parameter property: Always nil: a fault is fulfilled as a whole.
+  /// - Parameters:
+  ///   - fault: The fault whose record is gone.
+  ///   - oid: Its ID.
+  ///   - property: Always nil: a fault is fulfilled as a whole.
   open func shouldHandleInaccessibleFault(
     _ fault: ManagedObject, for oid: ManagedObjectID, triggeredByProperty property: PropertyDescription?
   ) -> Bool { shouldDeleteInaccessibleFaults }

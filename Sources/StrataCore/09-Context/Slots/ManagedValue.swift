@@ -15,7 +15,7 @@ public protocol ManagedValue: Sendable, Codable, Hashable {
   /// Makes a new object without values in `context`.
   static func makeObject(in context: ManagedObjectContext) -> Object
   /// Sets the properties of `object` that have other values. On the object's queue.
-  /// - Throws: what ``ManagedObject/relate(_:to:)`` throws, for an ID of an object that is not there.
+  /// - Throws: what `relate(_:to:)` throws, for an ID of an object that is not there.
   func write(to object: Object) throws
 }
 

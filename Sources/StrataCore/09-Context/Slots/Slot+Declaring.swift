@@ -262,7 +262,9 @@ private struct DeclaredTransformer<Value: Codable>: AttributeTransformer, @unche
 extension Slot {
   /// The to-one relationship as its entity has it.
   ///
-  /// - Parameter inverse: The property that leads back; nil when that one names this one, or there is only one that can be meant.
+  /// - Parameters:
+  ///   - options: What else the relationship is, such as its delete rule.
+  ///   - inverse: The property that leads back; nil when that one names this one, or there is only one that can be meant.
   public borrowing func relationship<Other: ManagedObject>(
     _ options: RelationshipOption..., inverse: String? = nil
   )
@@ -276,7 +278,9 @@ extension Slot {
   }
   /// The to-many relationship as its entity has it.
   ///
-  /// - Parameter inverse: The property that leads back; nil when that one names this one, or there is only one that can be meant.
+  /// - Parameters:
+  ///   - options: What else the relationship is, such as its delete rule.
+  ///   - inverse: The property that leads back; nil when that one names this one, or there is only one that can be meant.
   public borrowing func relationship<Other: ManagedObject>(
     _ options: RelationshipOption..., inverse: String? = nil
   )
@@ -290,7 +294,9 @@ extension Slot {
   }
   /// The ordered relationship as its entity has it.
   ///
-  /// - Parameter inverse: The property that leads back; nil when that one names this one, or there is only one that can be meant.
+  /// - Parameters:
+  ///   - options: What else the relationship is, such as its delete rule.
+  ///   - inverse: The property that leads back; nil when that one names this one, or there is only one that can be meant.
   public borrowing func relationship<Other: ManagedObject>(
     _ options: RelationshipOption..., inverse: String? = nil
   )

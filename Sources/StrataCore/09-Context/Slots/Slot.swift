@@ -153,7 +153,7 @@ extension SlotDeclaring where Self: ManagedObject {
     orderedRelated(slot: slot.property.slot(in: self))
   }
 
-  /// Makes the members of another view the members, inverses included: the setter of a property that hands out ``members(_:)``. The view of the same
+  /// Makes the members of another view the members, inverses included: the setter of a property that hands out `members(_:)`. The view of the same
   /// relationship changes nothing.
   public func write<Other: ManagedObject>(
     _ members: RelatedObjects<Other>, _ slot: borrowing Slot<Self, Set<Other>>

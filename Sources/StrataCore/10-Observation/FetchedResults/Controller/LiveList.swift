@@ -61,7 +61,7 @@ public final class LiveList<Element: ManagedObject> {
 
   /// Shows other objects, or the same in another order, from now on.
   ///
-  /// - Throws: what ``ManagedObjectContext/fetch(_:)`` throws. The list goes on as before then, and has the error.
+  /// - Throws: what a fetch throws. The list goes on as before then, and has the error.
   public func configure(where condition: FetchPredicate?, sortedBy order: FetchOrder<Element> = []) throws {
     try configure(condition, order.sorts)
   }
