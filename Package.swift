@@ -56,7 +56,8 @@ let swiftSyntax: [Target.Dependency] = [
     .executableTarget(
       name: "RandomStacks",
       dependencies: [
-        "CoreData", "StoreInterposer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "CoreData", "StoreInterposer", "SeededRandom",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tests/RandomStacks"),
     // Ordinary code for Core Data in the language mode that most of it is written in.
@@ -84,7 +85,9 @@ let swiftSyntax: [Target.Dependency] = [
       name: "SwiftDataTests", dependencies: ["SwiftData", "StrataCore", "CoreData", "RandomModels"]),
     .executableTarget(
       name: "RandomModels",
-      dependencies: ["SwiftData", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "SwiftData", "SeededRandom", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       path: "Tests/RandomModels"),
     .executableTarget(name: "JournalApp", dependencies: ["SwiftData"]),
     .testTarget(name: "JournalTests", dependencies: ["JournalApp"]),
@@ -218,9 +221,10 @@ let package = Package(
     .target(name: "NSManagedGenerator"),
     .executableTarget(name: "NSManagedTool", dependencies: ["NSManagedGenerator"]),
     .plugin(name: "CoreDataPlugin", capability: .buildTool(), dependencies: ["NSManagedTool"]),
-    .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore", "CLMDBShim"]),
+    .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore", "CLMDBShim", "SeededRandom"]),
     // What every engine must do, and that those of the package do it.
-    .target(name: "StoreConformance", dependencies: ["StrataCore"], path: "Tests/StoreConformance"),
+    .target(
+      name: "StoreConformance", dependencies: ["StrataCore", "SeededRandom"], path: "Tests/StoreConformance"),
     .testTarget(name: "StoreConformanceTests", dependencies: ["StoreConformance", "StrataCore"]),
     // Makes tables and the chart of Docs/Performance.md from what the benchmarks write. Here and not in their package, so that it is built and tested without their peers; what it
     // shares with them it has by links.
@@ -229,7 +233,10 @@ let package = Package(
       dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Benchmarks/Sources/PerformancePage"),
     .testTarget(name: "PerformancePageTests", dependencies: ["PerformancePage"], exclude: ["Sample"]),
-    .target(name: "TortureKit", dependencies: ["Strata", "StrataCore"], path: "Tests/TortureKit"),
+    // Random numbers of tests, one generator for all of them.
+    .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+    .target(
+      name: "TortureKit", dependencies: ["Strata", "StrataCore", "SeededRandom"], path: "Tests/TortureKit"),
     .target(name: "StoreInterposer", path: "Tests/Interposer"),
     .target(name: "ReadInterposer", dependencies: ["CLMDBShim"], path: "Tests/ReadInterposer"),
     .executableTarget(

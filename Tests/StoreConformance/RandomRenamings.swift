@@ -1,4 +1,5 @@
 import Foundation
+import SeededRandom
 import StrataCore
 
 /// A store that is opened with one version of a model after the other, chosen at random, and a plain list of what was saved.
@@ -33,14 +34,14 @@ final class RandomRenamings {
   }
 
   private let seed: Int
-  private var dice: SplitMix
+  private var dice: SeededGenerator
   private var kinds: [Kind] = []
   private var last = 0
   private var expected: [[Line]] = []
 
   init(seed: Int) {
     self.seed = seed
-    dice = SplitMix(state: UInt64(seed))
+    dice = SeededGenerator(seed: UInt64(seed))
   }
 
   private func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &dice) }
@@ -211,18 +212,5 @@ final class RandomRenamings {
       result[thing.number] = (place ?? free.indices.first).map { free.remove(at: $0) } ?? "k\(thing.number)"
     }
     return result
-  }
-}
-
-/// Random numbers that come again for the same seed.
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

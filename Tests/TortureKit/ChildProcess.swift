@@ -9,6 +9,20 @@ public final class ChildProcess {
   private var rest = Data()
   private var hasEnded = false
 
+  /// Writes a program's text to `path`, from where it can be started.
+  ///
+  /// It is put there by a process of its own: a child that another test starts meanwhile would inherit our open descriptor, and as long as it
+  /// has that, the program cannot be started ("text file busy").
+  public static func write(program text: String, to path: String) throws {
+    let draft = path + ".draft"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: draft))
+    let copy = try Process.run(
+      URL(fileURLWithPath: "/bin/sh"),
+      arguments: ["-c", "cp \"$1\" \"$2\" && chmod 755 \"$2\" && rm \"$1\"", "sh", draft, path])
+    copy.waitUntilExit()
+    guard copy.terminationStatus == 0 else { throw CocoaError(.fileWriteUnknown) }
+  }
+
   /// Starts the program at `path`. Its standard error goes where ours goes.
   public init(_ path: String, _ arguments: [String]) throws {
     var pipe: [Int32] = [-1, -1]

@@ -85,8 +85,7 @@ import TortureKit
     #else
       let stand = library.folder("xdg-open")
     #endif
-    try Data("#!/bin/sh\necho \"$1\" > '\(note)'\n".utf8).write(to: URL(fileURLWithPath: stand))
-    chmod(stand, 0o755)
+    try ChildProcess.write(program: "#!/bin/sh\necho \"$1\" > '\(note)'\n", to: stand)
     let folder = URL(fileURLWithPath: stand).deletingLastPathComponent().path
     let process = try ChildProcess(
       "/usr/bin/env",

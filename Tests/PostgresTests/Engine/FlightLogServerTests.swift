@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import Testing
+import TortureKit
 
 @testable import FlightLog
 @testable import StrataPostgres
@@ -68,9 +69,7 @@ import Testing
       return (process.terminationStatus, words)
     }
     func put(_ program: String, _ text: String) throws {
-      let file = folder.appendingPathComponent(program)
-      try text.write(to: file, atomically: true, encoding: .utf8)
-      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+      try ChildProcess.write(program: text, to: folder.appendingPathComponent(program).path)
     }
     var result = try run()
     #expect(result.status == 1)

@@ -1,22 +1,18 @@
-/// Random numbers that come again for the same seed (SplitMix64).
-struct Dice: RandomNumberGenerator {
-  private var state: UInt64
+import SeededRandom
 
-  init(seed: UInt64) { state = seed }
+/// Random numbers that come again for the same seed.
+struct Dice: RandomNumberGenerator {
+  private var generator: SeededGenerator
+
+  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
   /// The dice of one step: what other steps roll does not matter, so that a story can be replayed with steps left out.
   init(seed: UInt64, step: Int) {
-    state = seed &* 0xD134_2543_DE82_EF95 &+ UInt64(step)
-    state = next()
+    var first = SeededGenerator(seed: seed &* 0xD134_2543_DE82_EF95 &+ UInt64(step))
+    generator = SeededGenerator(seed: first.next())
   }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
+  mutating func next() -> UInt64 { generator.next() }
 
   /// A number below `sides`.
   mutating func roll(_ sides: Int) -> Int { Int(truncatingIfNeeded: next() % UInt64(max(sides, 1))) }

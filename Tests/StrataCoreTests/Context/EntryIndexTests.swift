@@ -43,7 +43,7 @@ import Testing
   )
   func edits(seed: UInt64) {
     print("entry index: seed \(seed)")
-    var random = SplitMix64(state: seed)
+    var random = SeededGenerator(seed: seed)
     var index = EntryIndex()
     var wanted: [ResultEntry] = []
     var next: UInt64 = 1

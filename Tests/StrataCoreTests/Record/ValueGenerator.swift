@@ -6,21 +6,14 @@ import Foundation
 struct ValueGenerator: RandomNumberGenerator {
   static let storedTypes: [AttributeType] = AttributeType.allCases.filter { SlotKind($0) != nil }
 
-  private var state: UInt64
+  private var generator: SeededGenerator
 
-  init(seed: UInt64) { state = seed }
+  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
   /// A generator with the seed of `testSeed`.
   static func printed(_ test: String = #function) -> ValueGenerator { ValueGenerator(seed: testSeed(test)) }
 
-  mutating func next() -> UInt64 {
-    // SplitMix64.
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
+  mutating func next() -> UInt64 { generator.next() }
 
   mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &self) == 0 }
 

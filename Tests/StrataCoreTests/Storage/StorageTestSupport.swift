@@ -1,4 +1,5 @@
 import Foundation
+import SeededRandom
 import Testing
 
 @testable import StrataCore
@@ -68,21 +69,7 @@ extension WriteTransaction {
   }
 }
 
-/// A random number generator whose seed is printed, so that a failure can be repeated.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    // SplitMix64.
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
+typealias SeededGenerator = SeededRandom.SeededGenerator
 
 /// A seed from the environment variable `STRATA_SEED`, or a fixed one, so that a change is judged by the same runs as the one
 /// before it; printed either way. New seeds come from `STRATA_SEED=$RANDOM` and the long mode.

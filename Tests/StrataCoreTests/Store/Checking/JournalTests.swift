@@ -56,7 +56,7 @@ struct JournalTests {
     let seed =
       ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
     print("seed \(seed)")
-    var random = JournalRandom(state: seed)
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<300 {
       let recorder = JournalRecorder(writer: 42, limits: JournalFormat.Limits())
       var expected: [Int: Set<UInt64>] = [:]
@@ -93,7 +93,7 @@ struct JournalTests {
     }
     // All but the header alone.
     #expect(refused == bytes.count - 1)
-    var random = JournalRandom(state: 7)
+    var random = SeededGenerator(seed: 7)
     for _ in 0..<20_000 {
       var mutated = bytes
       mutated[.random(in: 0..<bytes.count, using: &random)] = .random(in: 0...255, using: &random)
@@ -181,16 +181,5 @@ struct JournalTests {
     }
     #expect(try fixture.store.check().problems.map(\.kind) == [.journalDamaged, .journalDamaged])
     #expect(try fixture.secondStore().journal(after: 0).commits.map(\.isUnknown) == [true])
-  }
-}
-
-private struct JournalRandom: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

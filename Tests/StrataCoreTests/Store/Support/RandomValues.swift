@@ -4,9 +4,9 @@ import Foundation
 
 /// Random attribute values that collide often, lie at boundaries, and differ in single bytes.
 struct RandomValues {
-  var generator: SplitMix64
+  var generator: SeededGenerator
 
-  init(seed: UInt64) { generator = SplitMix64(state: seed) }
+  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
   mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &generator) < percent }
   mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
@@ -43,18 +43,5 @@ struct RandomValues {
     }
     return (0..<below(4)).map { _ in pick(["a", "b", "B", "\0", "é", "e\u{301}", "日", "🏄", "\u{7F}"]) }
       .joined()
-  }
-}
-
-/// A small generator whose sequence depends on the seed alone.
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

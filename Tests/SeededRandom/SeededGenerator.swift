@@ -1,5 +1,5 @@
 /// Random numbers that depend on the seed alone (SplitMix64), and the choices random tests make with them.
-public struct SeededGenerator: RandomNumberGenerator {
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   public init(seed: UInt64) { state = seed }
