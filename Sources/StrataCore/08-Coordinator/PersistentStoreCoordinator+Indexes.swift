@@ -19,7 +19,7 @@ extension PersistentStoreCoordinator {
   ///   - name: The entity, whose subentities are covered too.
   ///   - store: A store of this coordinator.
   ///   - progress: Called after each step, on no thread in particular.
-  /// - Throws: `ModelError` for names that the model does not have and attributes that cannot be indexed; `CoreDataError` 134070 when the
+  /// - Throws: `ModelError` for names that the model does not have, attributes that cannot be indexed and spatial indexes; `CoreDataError` 134070 when the
   ///   store is not attached here or of another engine, when another index has the name, or when it was removed meanwhile; `StorageError`
   ///   of the file; `CancellationError` when the task was cancelled. Then there is no such index, unless it had been
   ///   added before.
@@ -33,6 +33,11 @@ extension PersistentStoreCoordinator {
     }
     let sentences = ModelValidation.sentences(of: index, for: entity, in: managedObjectModel)
     guard sentences.isEmpty else { throw ModelError(sentences) }
+    guard !index.isSpatial else {
+      throw ModelError(
+        "Index \(name).\(index.name) is spatial. Only models declare such indexes; add one for each of its properties."
+      )
+    }
     let added = AddedIndex(
       entity: name, name: index.name,
       elements: index.elements.map {

@@ -20,8 +20,14 @@ extension Schema {
 
     /// The class; nil for an entity that was made by hand.
     let modelType: (any PersistentModel.Type)?
-    /// What is to be kept in an index that is no list of values in order.
+    /// Those of `indices` whose properties are the dimensions of a space.
     var spatialIndices: [[String]] = []
+    /// Those of `indices` that are one list in order.
+    var orderedIndices: [[String]] {
+      spatialIndices.reduce(into: indices) { rest, group in
+        if let place = rest.lastIndex(of: group) { rest.remove(at: place) }
+      }
+    }
 
     /// An entity without properties.
     public convenience init(_ name: String) { self.init(name, modelType: nil, properties: []) }
@@ -83,7 +89,9 @@ extension Schema {
     // MARK: Coding
 
     private enum CodingKeys: CodingKey {
-      case name, superentityName, attributes, composites, relationships, order, uniquenessConstraints, indices
+      case name, superentityName, attributes, composites, relationships, order, uniquenessConstraints,
+        indices,
+        spatialIndices
       case modelType
     }
 
@@ -93,6 +101,7 @@ extension Schema {
       superentityName = try container.decodeIfPresent(String.self, forKey: .superentityName)
       uniquenessConstraints = try container.decode([[String]].self, forKey: .uniquenessConstraints)
       indices = try container.decode([[String]].self, forKey: .indices)
+      spatialIndices = try container.decodeIfPresent([[String]].self, forKey: .spatialIndices) ?? []
       let type = try container.decodeIfPresent(String.self, forKey: .modelType)
       modelType = type.flatMap { TypeCoding.type(named: $0) } as? any PersistentModel.Type
       var properties: [any SchemaProperty] = try container.decode([Attribute].self, forKey: .attributes)
@@ -115,6 +124,7 @@ extension Schema {
       try container.encode(storedProperties.map(\.name), forKey: .order)
       try container.encode(uniquenessConstraints, forKey: .uniquenessConstraints)
       try container.encode(indices, forKey: .indices)
+      if !spatialIndices.isEmpty { try container.encode(spatialIndices, forKey: .spatialIndices) }
       try container.encodeIfPresent(modelType.map { TypeCoding.name(of: $0) }, forKey: .modelType)
     }
 
@@ -123,6 +133,7 @@ extension Schema {
         || lhs.name == rhs.name && lhs.superentityName == rhs.superentityName
           && lhs.attributes == rhs.attributes && lhs.relationships == rhs.relationships
           && lhs.uniquenessConstraints == rhs.uniquenessConstraints && lhs.indices == rhs.indices
+          && lhs.spatialIndices == rhs.spatialIndices
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }

@@ -41,7 +41,7 @@ extension Schema {
     public enum Types<P: PersistentModel> {
       /// A list in order.
       case binary([PartialKeyPath<P>])
-      /// A spatial tree. No store has one: a container refuses the schema.
+      /// The dimensions of a space, numbers or dates: each is kept in order by itself.
       case rtree([PartialKeyPath<P>])
     }
 

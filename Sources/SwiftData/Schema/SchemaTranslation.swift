@@ -159,16 +159,20 @@ struct SchemaTranslation {
       }
     }
     description.uniquenessConstraints = entity.uniquenessConstraints.uniqued()
-    for group in entity.spatialIndices {
-      sentences.append(
-        "#Index of \(entity.name) wants a spatial tree for \(group.joined(separator: ", ")), which no store has: use .binary."
-      )
-    }
+    description.indexes =
+      indexes(of: entity.orderedIndices, "by", .binary)
+      + indexes(of: entity.spatialIndices, "spatialBy", .rTree)
+  }
+
+  private func indexes(of groups: [[String]], _ prefix: String, _ type: FetchIndexElementType)
+    -> [FetchIndexDescription]
+  {
     var seen: Set<[String]> = []
-    description.indexes = entity.indices.filter { seen.insert($0).inserted }.map { names in
+    return groups.filter { seen.insert($0).inserted }.map { names in
       let words = names.flatMap { $0.split(separator: ".") }
       return FetchIndexDescription(
-        name: "by" + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(), attributes: names)
+        name: prefix + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(),
+        elements: names.map { FetchIndexElementDescription(propertyName: $0, collationType: type) })
     }
   }
 }

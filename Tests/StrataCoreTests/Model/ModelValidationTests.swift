@@ -21,7 +21,7 @@ import Testing
         FetchIndexDescription(name: "a", attributes: ["note"]),
         FetchIndexDescription(name: "a", attributes: ["blank"]),
         FetchIndexDescription(
-          name: "spatial", elements: [.init(propertyName: "small", collationType: .rTree)]),
+          name: "spatial", elements: [.init(propertyName: "origin", collationType: .rTree)]),
       ])
     let stranger = EntityDescription("Stranger")
     entity.properties.append(RelationshipDescription("airline", to: stranger, maxCount: 1))
@@ -44,7 +44,7 @@ import Testing
       "Entity Flight has two indexes called a.",
       "Index Flight.a names note, which is transient.",
       "Index Flight.a names blank, which the entity does not have.",
-      "Index Flight.spatial wants an R-tree for small, which is not supported yet.",
+      "Index Flight.spatial is spatial and names origin, which is neither a number nor a date.",
       "Uniqueness constraint (nowhere) of entity Flight names nowhere, which the entity does not have.",
       "Uniqueness constraint () of entity Flight names no attribute.",
       "Uniqueness constraint (origin,origin) of entity Flight names a property twice.",

@@ -173,7 +173,7 @@ import TortureKit
       await refusal(
         .init(
           name: "a", elements: [FetchIndexElementDescription(propertyName: "length", collationType: .rTree)])
-      ).contains("R-tree"))
+      ).contains("is spatial"))
     #expect(await refusal(.init(name: "ok", attributes: ["length"])) == "taken")
     // Again is nothing new; another one of that name is.
     #expect(await refusal(.init(name: "ok", attributes: ["length"])) == "taken")

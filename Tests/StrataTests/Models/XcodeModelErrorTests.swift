@@ -95,8 +95,8 @@ import Testing
     ),
     (#"<relationship name="r" ordered="YES" destinationEntity="B"/>"#, "ordered but to-one"),
     (
-      #"<fetchIndex name="i"><fetchIndexElement property="x" type="RTree"/></fetchIndex>"#,
-      "Index A.i wants an R-tree for x"
+      #"<attribute name="x" attributeType="String"/><fetchIndex name="i"><fetchIndexElement property="x" type="RTree"/></fetchIndex>"#,
+      "Index A.i is spatial and names x"
     ),
     (#"<fetchIndex name="i"><fetchIndexElement property="x" type="Hash"/></fetchIndex>"#, #"type="Hash""#),
     (

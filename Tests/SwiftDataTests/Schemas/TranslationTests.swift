@@ -66,9 +66,7 @@ private enum Named {
 
 private enum Wrong {
   @Model final class One {
-    #Index<One>(.rtree([\.number]))
     #Unique<One>([\.others])
-    var number = 0
     @Relationship(inverse: \Two.third) var other: Two?
     var others: [Three] = []
     init() {}
@@ -89,13 +87,21 @@ private enum Twice {
 }
 
 private enum Keyed {
+  @Model final class Room {
+    #Index<Room>(.rtree([\.name]))
+    var name = ""
+    init() {}
+  }
   struct Place: Codable {
     var city: String
     var zip: Int
   }
   @Model final class Shop {
     #Unique<Shop>([\.name, \.place.city])
-    #Index<Shop>([\.place.zip])
+    #Index<Shop>(
+      .rtree([\.latitude, \.longitude]), .binary([\.place.zip]), .binary([\.latitude, \.longitude]))
+    var latitude = 0.0
+    var longitude = 0.0
     var name = ""
     var place = Place(city: "Bern", zip: 3000)
     init() {}
@@ -158,7 +164,12 @@ struct TranslationTests {
   func compositeKeys() throws {
     let shop = try #require(try model(Keyed.Shop.self).entitiesByName["Shop"])
     #expect(shop.uniquenessConstraints == [["name", "place.city"]])
-    #expect(shop.indexes.map { $0.elements.map(\.propertyName) } == [["place.zip"]])
+    #expect(shop.indexes.map(\.name) == ["byPlaceZip", "byLatitudeLongitude", "spatialByLatitudeLongitude"])
+    #expect(
+      shop.indexes.map { $0.elements.map(\.propertyName) } == [
+        ["place.zip"], ["latitude", "longitude"], ["latitude", "longitude"],
+      ])
+    #expect(shop.indexes.map(\.isSpatial) == [false, false, true])
     let place = try #require(shop.attributesByName["place"] as? CompositeAttributeDescription)
     #expect(
       place.elements.map { $0.defaultValue as? String ?? "\($0.defaultValue as? Int64 ?? 0)" } == [
@@ -171,9 +182,23 @@ struct TranslationTests {
     let error = #expect(throws: SchemaError.self) { try model(Wrong.One.self) }
     let sentences = error?.sentences ?? []
     #expect(sentences.contains { $0.contains("One.other names the inverse Two.third, which leads to Three") })
-    #expect(sentences.contains { $0.contains("wants a spatial tree for number") })
     #expect(sentences.contains { $0.contains("names others, which is a to-many relationship") })
-    #expect(sentences.count == 3)
+    #expect(sentences.count == 2)
+  }
+
+  @Test("A space has dimensions that are numbers or dates")
+  func space() throws {
+    let model = try model(Keyed.Room.self)
+    let error = #expect(throws: ModelError.self) { try model.schema() }
+    #expect(
+      error?.sentences == [
+        "Index Room.spatialByName is spatial and names name, which is neither a number nor a date."
+      ])
+    // Written down and read again it is the same space.
+    let schema = Schema([Keyed.Room.self])
+    let read = try JSONDecoder().decode(Schema.self, from: JSONEncoder().encode(schema))
+    #expect(read.entities == schema.entities)
+    #expect(read.entities.first?.indices == [["name"]])
   }
 
   @Test("S85: two classes of one name are refused, with both named")

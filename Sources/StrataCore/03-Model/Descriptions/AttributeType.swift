@@ -27,6 +27,9 @@ public enum AttributeType: Int16, Sendable, Hashable, CaseIterable {
     }
   }
 
+  /// Whether values of this type are numbers: they have bounds and can be added up.
+  var isNumber: Bool { isInteger || self == .decimal || self == .double || self == .float }
+
   /// Whether classes may declare an attribute of this type as a type without nil that is no class.
   var isScalar: Bool {
     switch self {

@@ -41,6 +41,9 @@ public final class FetchIndexDescription: NSObject, @unchecked Sendable {
     for element in elements { element.indexDescription = self }
   }
 
+  /// Whether any element is a dimension of space.
+  package var isSpatial: Bool { elements.contains { $0.collationType == .rTree } }
+
   func requireMutable(_ property: String) {
     guard !isFrozen else {
       trap(
@@ -56,7 +59,8 @@ public final class FetchIndexDescription: NSObject, @unchecked Sendable {
 public enum FetchIndexElementType: UInt, Sendable {
   /// A sorted tree.
   case binary = 0
-  /// A spatial tree. Not supported yet: a model that asks for it is refused when it is taken into use.
+  /// One dimension of a spatial index, a number or a date. Each is kept as an ordered index of its own, called `index.property`: a
+  /// fetch of a box uses one of them and tests the other dimensions row by row.
   case rTree = 1
 }
 

@@ -164,16 +164,6 @@ extension CompiledRule.Test {
   }
 }
 
-extension AttributeType {
-  /// Whether values of this type are numbers, which have bounds.
-  fileprivate var isNumber: Bool {
-    switch self {
-    case .integer16, .integer32, .integer64, .double, .float, .decimal: true
-    default: false
-    }
-  }
-}
-
 extension AttributeValue {
   fileprivate var isNumber: Bool {
     switch self {

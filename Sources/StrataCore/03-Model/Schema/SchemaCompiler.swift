@@ -200,12 +200,14 @@ extension SchemaCompiler {
     for (owner, description) in descriptions.enumerated() {
       let slots = Dictionary(uniqueKeysWithValues: attributes[owner].map { ($0.name, $0) })
       let entityName = description.name ?? ""
-      var declared = description.indexes.map { index in
-        (
-          name: "\(entityName).\(index.name)", isUnique: false,
-          parts: index.elements.map { (name: $0.propertyName, isAscending: $0.isAscending) },
-          condition: index.condition
-        )
+      var declared = description.indexes.flatMap { index in
+        let parts = index.elements.map { (name: $0.propertyName, isAscending: $0.isAscending) }
+        let keys =
+          index.isSpatial
+          ? parts.map { (name: "\(index.name).\($0.name)", parts: [$0]) } : [(name: index.name, parts: parts)]
+        return keys.map {
+          (name: "\(entityName).\($0.name)", isUnique: false, parts: $0.parts, condition: index.condition)
+        }
       }
       declared += description.uniquenessConstraints.map { names in
         (

@@ -78,8 +78,3 @@ extension ModelValidation {
     return attribute.attributeType
   }
 }
-
-extension AttributeType {
-  /// Whether values of this type can be added up.
-  fileprivate var isNumber: Bool { isInteger || self == .decimal || self == .double || self == .float }
-}

@@ -183,12 +183,32 @@ struct ModelValidation {
     if index.name.hasPrefix("unique(") {
       sentences.append("Index \(place) has a name that is reserved for uniqueness constraints.")
     }
-    for element in index.elements where element.collationType == .rTree {
-      sentences.append(
-        "Index \(place) wants an R-tree for \(element.propertyName), which is not supported yet.")
-    }
+    if index.isSpatial { checkSpatialIndex(index, of: entity, place) }
     checkKey(index.elements.map(\.propertyName), entity, "Index \(place)")
     if let condition = index.condition { checkCondition(condition, entity, "Index \(place)") }
+  }
+
+  private mutating func checkSpatialIndex(
+    _ index: FetchIndexDescription, of entity: EntityDescription, _ place: String
+  ) {
+    if index.elements.contains(where: { $0.collationType != .rTree }) {
+      sentences.append("Index \(place) has spatial elements and others; make two indexes of it.")
+    }
+    let slots = Dictionary(
+      entity.slotDescriptions.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
+    for element in index.elements where element.collationType == .rTree {
+      let name = element.propertyName
+      guard let property = slots[name]?.property else { continue }
+      let type = (property as? AttributeDescription)?.attributeType
+      if type?.isNumber != true, type != .date {
+        sentences.append("Index \(place) is spatial and names \(name), which is neither a number nor a date.")
+      }
+      // Each element is kept as an index of its own, under this name.
+      if entity.indexes.contains(where: { $0 !== index && $0.name == "\(index.name).\(name)" }) {
+        sentences.append(
+          "Index \(place) keeps \(name) under the name \(index.name).\(name), which another index has.")
+      }
+    }
   }
 
   private mutating func checkCondition(
