@@ -86,7 +86,8 @@ enum SchemaText {
     }
     for index in entity.indexes {
       let parts = index.elements.map { $0.propertyName + ($0.isAscending ? "" : " descending") }
-      lines.append("  index \(index.name): \(parts.joined(separator: ", "))")
+      lines.append(
+        "  \(index.isSpatial ? "spatial " : "")index \(index.name): \(parts.joined(separator: ", "))")
     }
     return lines
   }

@@ -98,7 +98,8 @@ struct XcodeModel {
         empty(
           "fetchIndexElement",
           [
-            ("property", element.propertyName), ("type", "Binary"),
+            ("property", element.propertyName),
+            ("type", element.collationType == .rTree ? "RTree" : "Binary"),
             ("order", element.isAscending ? "ascending" : "descending"),
           ])
       }

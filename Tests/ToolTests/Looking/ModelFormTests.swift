@@ -46,6 +46,26 @@ import TortureKit
     #expect(Tool.run("schema", path, "--xcdatamodeld", folder("Model")).code == 64)
   }
 
+  @Test func spatialIndexesKeepTheirKind() throws {
+    let folder = try ScratchFolder()
+    let model = Everything.model()
+    model.entitiesByName["Thing"]?.indexes.append(
+      FetchIndexDescription(
+        name: "inSpace",
+        elements: ["int64", "double"].map {
+          FetchIndexElementDescription(propertyName: $0, collationType: .rTree)
+        }))
+    try model.encodedForStores().write(to: folder.url("model.json"))
+    #expect(
+      Tool.run("schema", folder("model.json")).output.contains("spatial index inSpace: int64, double\n"))
+    let target = folder("Model.xcdatamodeld")
+    #expect(Tool.run("schema", folder("model.json"), "--xcdatamodeld", target).code == 0)
+    let read = try ManagedObjectModel(contentsOf: URL(fileURLWithPath: target))
+    let indexes = try #require(read.entitiesByName["Thing"]?.indexes)
+    #expect(indexes.map { $0.elements.map(\.propertyName) } == [["text", "int64"], ["int64", "double"]])
+    #expect(indexes.last?.elements.map(\.collationType) == [.rTree, .rTree])
+  }
+
   @Test func jsonIsReadBack() throws {
     let (folder, path) = try everything()
     let json = Tool.run("schema", path, "--json")
