@@ -43,8 +43,11 @@ final class PostgresConnection: @unchecked Sendable {
     handle = try Self.start(parameters, address.words)
     // libpq would print what the server remarks by the way.
     PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    // Before there is a session libpq hands out words alone, with the code among them when it is asked to be verbose.
+    PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
     // Whatever is thrown from here on, `deinit` runs.
     try connect(deadline)
+    PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
     guard PQsetnonblocking(handle, 1) == 0 else { throw lost() }
     guard PQserverVersion(handle) >= 120_000 else {
       throw StorageError(
@@ -92,26 +95,11 @@ final class PostgresConnection: @unchecked Sendable {
 
   /// Why there is no connection. libpq names neither the password nor a parameter's value in its messages but for names of hosts, roles and databases.
   private func connectFailure() -> StorageError {
-    let message = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
-    let lines = message.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-    let words = lines.isEmpty ? "no reason given" : lines.joined(separator: " ")
-    var kind = StorageError.Kind.unreachable
-    // Before there is a session libpq hands no codes out, only the server's words.
-    if ["too many clients", "too many connections", "remaining connection slots"].contains(
-      where: message.contains)
-    {
-      kind = .serverBusy
-    } else if message.contains("authentication failed") || message.contains("no password supplied")
-      || message.contains("pg_hba.conf") || message.contains("role \"")
-    {
-      kind = .refused
-    } else if message.contains("database \""), message.contains("does not exist") {
-      kind = .missing
-    }
+    let failure = ConnectFailure(
+      PQerrorMessage(handle).map { String(cString: $0) } ?? "",
+      needsPassword: PQconnectionNeedsPassword(handle) == 1)
     return StorageError(
-      kind, operation: "connect", path: "",
-      detail:
-        "\(server) takes no connection: \(words)\(words.hasSuffix(".") || words.hasSuffix("?") ? "" : ".")")
+      failure.kind, operation: "connect", path: "", detail: "\(server) takes no connection: \(failure.words)")
   }
 
   /// Whether it may be tried again to connect, after a moment, which this waits: the server had no connection to spare, and there is time left.
