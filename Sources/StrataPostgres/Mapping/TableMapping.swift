@@ -84,8 +84,15 @@ struct StoreMapping: Sendable {
   let names: [String: String]
   /// How many versions of its model the store has had.
   let generation: Int32
+  /// What is known of indexes that were added since. The same for all copies of the mapping.
+  let added = AddedPrefixes()
 
   func table(ofEntity number: Int) -> TableMapping { tables[schema.entities[number].hierarchyNumber] }
+
+  /// Whether some index holds the first characters of the texts of a column.
+  func hasPrefixIndex(_ column: ColumnMapping) -> Bool {
+    column.hasPrefixIndex || column.type == .text && added.contains(column.path)
+  }
 
   /// The tables that each save writes to, with namespace and quotes.
   var storeTable: String { qualified("strata_store") }

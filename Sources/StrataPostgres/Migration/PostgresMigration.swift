@@ -91,6 +91,7 @@ struct PostgresMigration {
     try connection.run(statements.tables.map { SQLStatement($0) })
     for statement in try transfer.statements() { try connection.run(statement) }
     try check(statements.indexes)
+    try keepIndexes(catalogue, inferred, new)
     // What is derived is counted and looked up by them, and by how many rows there are.
     try connection.run(new.tableNames.map { SQLStatement("ANALYZE \($0)") })
     try DerivedTransfer(mapping: new, connection: connection).run()
@@ -139,6 +140,22 @@ struct PostgresMigration {
         )
       }
     }
+  }
+
+  /// Makes the indexes anew that were added to the store, as far as their entities and attributes stay, also those that were being built.
+  private func keepIndexes(_ catalogue: Catalogue, _ inferred: InferredMigration, _ new: StoreMapping) throws
+  {
+    let table = IndexTable(mapping: new, identifier: catalogue.identifier)
+    var statements: [SQLStatement] = []
+    for added in catalogue.indexes.indexes.compactMap({ inferred.kept($0, in: schema) }) {
+      // The old ones have their names until the old tables are gone.
+      let relation = IndexTable.relation(added)
+      guard let index = try? added.checked(schema),
+        let creation = table.creation(index, relation: relation, isConcurrent: false)
+      else { continue }
+      statements += [SQLStatement(creation), try table.insertion(added, relation: relation)]
+    }
+    try connection.run(table.clearing() + statements)
   }
 
   /// Writes down what the store is now.

@@ -112,7 +112,7 @@ struct PredicateSQL {
       case .greater: sign = ">"
       case .greaterOrEqual: sign = ">="
       default:
-        guard column.hasPrefixIndex else { return exact("\(name) = \(words)") }
+        guard mapping.hasPrefixIndex(column) else { return exact("\(name) = \(words)") }
         let length = SchemaStatements.prefixLength
         return exact(
           "pg_catalog.left(\(name), \(length)) = pg_catalog.left(\(words), \(length)) AND \(name) = \(words)")
@@ -144,7 +144,7 @@ struct PredicateSQL {
     var condition = "\(name) >= \(lower)"
     let upper = Self.raised(text).map { statement.bind($0) }
     if let upper { condition += " AND \(name) < \(upper)" }
-    if column.hasPrefixIndex, text.unicodeScalars.count <= SchemaStatements.prefixLength {
+    if mapping.hasPrefixIndex(column), text.unicodeScalars.count <= SchemaStatements.prefixLength {
       let prefix = "pg_catalog.left(\(name), \(SchemaStatements.prefixLength))"
       condition += " AND \(prefix) >= \(lower)"
       if let upper { condition += " AND \(prefix) < \(upper)" }

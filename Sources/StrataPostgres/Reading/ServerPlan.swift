@@ -203,7 +203,9 @@ extension PostgresReading {
       tables.append(("members of \(mapping.schema.relationships[number].qualifiedName)", join.name))
     }
     tables.append(("history, and what the last commits have changed", mapping.commitTable))
-    let own = ["strata_store", "strata_entity", "strata_consumer"].map { mapping.qualified($0) }
+    let own = ["strata_store", "strata_entity", "strata_consumer", "strata_index"].map {
+      mapping.qualified($0)
+    }
     var parts: [StoredPart] = []
     func size(_ function: String, _ name: String) throws -> Int {
       var statement = SQLStatement("SELECT pg_catalog.\(function)(")

@@ -74,7 +74,10 @@ package final class PostgresStore: StoreEngine {
       channel: FollowingConnection.channel(catalogue.identifier), ownPayload: String(writer),
       timeout: options.timeout, retryInterval: min(options.pollInterval, .seconds(1))
     ) { try pool.makeSeparate() }
+    mapping.added.set(catalogue.indexes, mapping)
     if options.recordsHistory, !catalogue.recordsHistory, !isReadOnly { try beginHistory() }
+    // What another program has left unfinished.
+    if catalogue.indexes.hasAny, !isReadOnly { settleIndexes() }
   }
 
   private func beginHistory() throws {
@@ -164,7 +167,10 @@ package final class PostgresStore: StoreEngine {
     pool.close()
   }
 
-  private func requireOpen() throws {
+  /// Whether it was closed.
+  var hasEnded: Bool { isClosed.load(ordering: .acquiring) }
+
+  func requireOpen() throws {
     if isClosed.load(ordering: .acquiring) {
       throw StorageError(.closed, operation: "use store", path: "", detail: "The store was closed.")
     }

@@ -126,6 +126,13 @@ final class PostgresConnection: @unchecked Sendable {
   /// The server's number of the session, which `pg_terminate_backend` takes.
   var backend: Int32 { PQbackendPID(handle) }
 
+  /// What makes the server give up the statement that the session is at, whoever waits for it. Made by whoever holds the connection.
+  /// - Throws: ``StorageError`` `.unreachable`.
+  func canceller() throws -> StatementCanceller {
+    guard let cancel = PQgetCancel(handle) else { throw lost() }
+    return StatementCanceller(cancel)
+  }
+
   /// The socket, on which something can be read when the server has something to tell.
   var socket: Int32 { PQsocket(handle) }
 
@@ -470,11 +477,7 @@ final class PostgresConnection: @unchecked Sendable {
 
   /// Asks the server to give up what it is doing. The connection is closed by whoever holds it: an answer may still come.
   private func timeout() -> StorageError {
-    if PQstatus(handle) == CONNECTION_OK, let cancel = PQgetCancel(handle) {
-      var words = [CChar](repeating: 0, count: 256)
-      _ = PQcancel(cancel, &words, Int32(words.count))
-      PQfreeCancel(cancel)
-    }
+    if PQstatus(handle) == CONNECTION_OK { try? canceller().cancel() }
     return StorageError(
       .serverBusy, operation: "talk to server", path: "", detail: "\(server) has not answered in time.")
   }
