@@ -9,10 +9,12 @@ struct ServerIndex {
   /// Columns by their names, and what else it is over in the server's words.
   let parts: [String]
   let rowCount: Int
+  /// Whether it is over all rows.
+  let isWhole: Bool
 
   static func question(_ namespace: String) -> SQLStatement {
     var statement = SQLStatement(
-      "SELECT t.relname::text, i.indisunique, i.indisvalid AND i.indisready, GREATEST(c.reltuples, 0)::bigint, a.attname::text, pg_catalog.pg_get_indexdef(i.indexrelid, k.place::integer, false), i.indoption[k.place - 1] & 1, i.indexrelid::bigint FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_class t ON t.oid = i.indrelid JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace CROSS JOIN LATERAL pg_catalog.generate_series(1, i.indnkeyatts) k(place) LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[k.place - 1] AND a.attnum > 0 WHERE n.nspname = "
+      "SELECT t.relname::text, i.indisunique, i.indisvalid AND i.indisready, GREATEST(c.reltuples, 0)::bigint, a.attname::text, pg_catalog.pg_get_indexdef(i.indexrelid, k.place::integer, false), i.indoption[k.place - 1] & 1, i.indexrelid::bigint, i.indpred IS NULL FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_class t ON t.oid = i.indrelid JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace CROSS JOIN LATERAL pg_catalog.generate_series(1, i.indnkeyatts) k(place) LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[k.place - 1] AND a.attnum > 0 WHERE n.nspname = "
     )
     statement += statement.bind(namespace) + "::text ORDER BY i.indexrelid, k.place"
     return statement
@@ -31,7 +33,7 @@ struct ServerIndex {
       found.append(
         ServerIndex(
           table: try result.text(row, 0), isUnique: isTrue(1), isValid: isTrue(2), parts: before + [part],
-          rowCount: Int(clamping: try result.integer(row, 3))))
+          rowCount: Int(clamping: try result.integer(row, 3)), isWhole: isTrue(8)))
     }
     return found
   }
@@ -64,7 +66,8 @@ extension PostgresStore {
       let results = try connection.run(
         [
           table.question(),
-          ServerIndex.question(self.mapping.namespace),
+          ServerIndex.question(
+            self.mapping.tables.lazy.compactMap(\.adopted).first?.namespace ?? self.mapping.namespace),
         ], deadline: self.deadline())
       return (try table.entries(results[0]), try ServerIndex.all(results[1]))
     }

@@ -84,6 +84,12 @@ extension PostgresStore: IndexingStore {
     let index = try added.checked(mapping.schema)
     guard held[index.owner] else { throw added.isNotHeld }
     if mapping.schema.indexes.contains(where: { $0.name == added.qualifiedName }) { throw added.isTaken }
+    guard mapping.table(ofEntity: index.owner).adopted == nil else {
+      throw CoreDataError(
+        .persistentStoreOperation,
+        "The table “\(mapping.table(ofEntity: index.owner).plainName)” is somebody else's, which the store has taken over: its owner adds indexes to it."
+      )
+    }
     guard indexTable.creation(index, relation: "", isConcurrent: true) != nil else {
       throw CoreDataError(
         .persistentStoreOperation,

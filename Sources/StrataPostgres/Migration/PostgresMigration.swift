@@ -56,6 +56,13 @@ struct PostgresMigration {
 
   /// Whether the history goes on. It does not when it is damaged: it keeps nobody from the rows.
   private func migrate(_ catalogue: Catalogue, _ wanted: [String: Data]) throws -> Bool {
+    let others = try catalogue.adopted.map { "“\($0.name)”" }
+    guard others.isEmpty else {
+      throw CoreDataError(
+        .migration,
+        "The store has taken over tables of somebody else's (\(others.joined(separator: ", "))), which no migration changes: nothing was changed. Destroy the store, which gives them back with all their rows, and take them over with the new model."
+      )
+    }
     let model: ManagedObjectModel
     do {
       model = try ManagedObjectModel.decoded(fromStores: catalogue.model)

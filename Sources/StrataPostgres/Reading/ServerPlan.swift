@@ -196,7 +196,10 @@ extension PostgresReading {
   /// Tables with what belongs to them, and their indexes.
   func parts() throws -> [StoredPart] {
     var tables: [(words: String, name: String)] = mapping.tables.map {
-      ("objects of \(mapping.schema.hierarchies[$0.hierarchy].rootName) and below", $0.name)
+      (
+        "objects of \(mapping.schema.hierarchies[$0.hierarchy].rootName) and below",
+        $0.adopted?.relation ?? $0.name
+      )
     }
     for (number, join) in mapping.joins.enumerated() {
       guard let join, join.relationship == number else { continue }

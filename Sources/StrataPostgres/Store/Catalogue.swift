@@ -35,6 +35,14 @@ struct Catalogue: Sendable {
   /// The indexes that were added, and how often that has changed.
   let indexes: IndexTable.Listing
 
+  /// The tables of somebody else's that the store has taken over.
+  var adopted: [AdoptedTable] {
+    get throws {
+      try names.filter { $0.key.hasPrefix(StoreMapping.adoptedPath("")) }.sorted { $0.key < $1.key }
+        .map { try AdoptedTable($0.value) }
+    }
+  }
+
   /// The metadata with the keys that every store has.
   var fullMetadata: StoreMetadata {
     metadata.withStandardKeys(
@@ -114,7 +122,7 @@ struct Catalogue: Sendable {
     }
     let tables =
       ["CREATE SCHEMA IF NOT EXISTS \(Identifier.quoted(namespace))"] + tableStatements(namespace)
-      + SchemaStatements(mapping).all
+      + (mapping.isAdopted ? TableAdoption.statements(mapping) : SchemaStatements(mapping).all)
     try connection.runText(tables.joined(separator: ";\n"))
     try connection.run(statements)
   }

@@ -27,12 +27,16 @@ final class PostgresConnection: @unchecked Sendable {
 
   /// Connects.
   /// - Throws: ``StorageError`` `.unreachable`, `.refused`, `.missing` for a database that is not there, `.serverBusy`.
-  init(_ address: ServerAddress, password: String?, deadline: ContinuousClock.Instant) throws {
+  /// - Parameter isOfStore: Whether the session tells the trigger of adopted tables that it keeps account of versions itself.
+  init(
+    _ address: ServerAddress, password: String?, deadline: ContinuousClock.Instant, isOfStore: Bool = true
+  ) throws {
     server = address.words
     var parameters = address.parameters
     // Names are looked up nowhere but where the statements say; see CVE-2018-1058.
     parameters["options"] =
       "-c search_path=pg_catalog -c client_encoding=UTF8 -c standard_conforming_strings=on -c idle_in_transaction_session_timeout=300000"
+      + (isOfStore ? " -c strata.session=on" : "")
     parameters["client_encoding"] = "UTF8"
     if let password { parameters["password"] = password }
     // A peer that is gone without a word is noticed after half a minute.
