@@ -25,6 +25,8 @@ package enum EngineAbility: String, Sendable, CaseIterable {
   case sharing
   /// `destroyPersistentStore` empties the store.
   case destroying
+  /// Indexes are added and removed while the store is open.
+  case indexes
 }
 
 /// An engine that is to conform: how a store of it is made, and what it can do.
@@ -90,7 +92,7 @@ package enum StoreConformance {
     valueCases + predicateCases + sortingCases + textCases + dictionaryCases + relationshipCases
     + deletionCases + conflictCases + identityCases + faultCases + uniquenessCases + referenceKeyCases
     + batchCases
-    + historyCases + migratedHistoryCases + generationCases + storeCases
+    + historyCases + migratedHistoryCases + generationCases + storeCases + indexCases
 }
 
 /// What an engine does otherwise.

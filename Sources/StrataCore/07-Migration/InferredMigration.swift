@@ -8,6 +8,7 @@ package struct InferredMigration: Sendable {
   package let losses: LossPlan
   /// By what names a history goes on.
   package let names: [HistoryNames]
+  private let indexNames: AddedIndexNames
 
   /// - Parameters:
   ///   - source: The store's own model.
@@ -20,6 +21,13 @@ package struct InferredMigration: Sendable {
     plan = try MigrationPlan(pairing, from: source, holding: held, to: destination)
     losses = LossPlan(pairing, plan)
     names = HistoryNames.all(pairing, from: source, to: destination)
+    indexNames = AddedIndexNames(pairing)
+  }
+
+  /// An index that was added to the store, with the names of the other version; nil when its entity or an attribute of it goes, or that version declares an index
+  /// of its name.
+  package func kept(_ index: AddedIndex, in schema: Schema) -> AddedIndex? {
+    indexNames.kept(index, in: schema)
   }
 
   /// The versions that a store was of before, as a store keeps them: with one more.
@@ -54,5 +62,45 @@ extension StoreLineage {
   /// - Throws: nothing but what encoding does.
   fileprivate init(checksums: [String]) throws {
     try self.init(encoded: JSONEncoder.sorted.encode(checksums))
+  }
+}
+
+/// By what names indexes that were added to a store go on in another version of its model.
+struct AddedIndexNames: Sendable {
+  private struct Entity: Sendable {
+    let name: String
+    /// By the name that a property had, the one that it has.
+    let properties: [String: String]
+  }
+
+  private let entities: [String: Entity]
+
+  init(_ pairing: ModelPairing) {
+    let pairs = pairing.pairs.compactMap { pair -> (String, Entity)? in
+      guard let source = pair.source.name else { return nil }
+      let properties = Dictionary(
+        (pair.attributes + pair.relationships).compactMap { pair in
+          pair.source.map { ($0.name, pair.destination.name) }
+        },
+        uniquingKeysWith: { first, _ in first })
+      return (source, Entity(name: pair.destination.name ?? "", properties: properties))
+    }
+    entities = Dictionary(pairs) { first, _ in first }
+  }
+
+  /// The index with the names of the other version; nil when its entity or an attribute of it goes, or that version declares an index of its name.
+  func kept(_ index: AddedIndex, in schema: Schema) -> AddedIndex? {
+    guard let entity = entities[index.entity] else { return nil }
+    var new = index
+    new.entity = entity.name
+    for place in new.elements.indices {
+      guard let name = entity.properties[new.elements[place].property] else { return nil }
+      new.elements[place].property = name
+    }
+    // A predicate is text: it stays as it is, or goes with the index.
+    if let keys = new.condition?.keys, !keys.allSatisfy({ entity.properties[$0] == $0 }) { return nil }
+    let isDeclared = schema.indexes.contains { $0.name == new.qualifiedName }
+    guard !isDeclared, (try? new.checked(schema)) != nil else { return nil }
+    return new
   }
 }

@@ -305,26 +305,8 @@ struct StoreMigration {
       try StoredIndexes.added(reader.parts.meta, transaction)
     }
     let parts = store.parts
-    let kept = added.compactMap { index -> AddedIndex? in
-      guard let pair = pairing.pairs.first(where: { $0.source.name == index.entity }) else { return nil }
-      let names = Dictionary(
-        (pair.attributes + pair.relationships).compactMap { pair in
-          pair.source.map { ($0.name, pair.destination.name) }
-        },
-        uniquingKeysWith: { first, _ in first })
-      var new = index
-      new.entity = pair.destination.name ?? ""
-      for place in new.elements.indices {
-        guard let name = names[new.elements[place].property] else { return nil }
-        new.elements[place].property = name
-      }
-      // A predicate is text: it stays as it is, or goes with the index.
-      if let keys = new.condition?.keys, !keys.allSatisfy({ names[$0] == $0 }) { return nil }
-      let isDeclared = parts.schema.indexes.contains { $0.name == new.qualifiedName }
-      guard !isDeclared, let compiled = try? new.compiled(number: 0, parts.schema) else { return nil }
-      do { _ = try IndexFilter.of(compiled, parts.schema) } catch { return nil }
-      return new
-    }
+    let names = AddedIndexNames(pairing)
+    let kept = added.compactMap { names.kept($0, in: parts.schema) }
     if kept.isEmpty { return false }
     let marks = try kept.map { (key: "added/" + $0.qualifiedName, value: try JSONEncoder.sorted.encode($0)) }
     try parts.environment.write { transaction in

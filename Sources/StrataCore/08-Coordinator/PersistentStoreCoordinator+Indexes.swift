@@ -14,6 +14,8 @@ extension PersistentStoreCoordinator {
   /// waits for one step and puts one entry more for each row. When the process ends before the index is complete, the next program that opens the store
   /// for writing completes it while opening.
   ///
+  /// All this is so on LMDB. On PostgreSQL the server builds it, beside everything else; the page “Engines” of the documentation says how.
+  ///
   /// - Parameters:
   ///   - index: The attributes, their order and the rows that it holds, as in a model; it is not kept.
   ///   - name: The entity, whose subentities are covered too.

@@ -44,14 +44,18 @@ extension PostgresStore: FollowedStore {
     var statement = SQLStatement()
     let own = statement.bind(writer)
     statement +=
-      "SELECT s.commit_number, c.number, c.writer = \(own), CASE WHEN c.writer = \(own) THEN NULL ELSE c.changes::text END "
+      "SELECT s.commit_number, c.number, c.writer = \(own), CASE WHEN c.writer = \(own) THEN NULL ELSE c.changes::text END, s.index_changes "
       + "FROM \(mapping.qualified("strata_store")) s LEFT JOIN \(mapping.qualified("strata_commit")) c ON c.number > "
     statement += statement.bind(Int64(clamping: number)) + " WHERE s.identifier = "
     statement += (statement.bind(.uuid(identifier), as: .uuid) ?? "NULL") + " ORDER BY c.number LIMIT "
     statement += statement.bind(Self.mostCommits + 1)
     // Not through the connection that listens. A thread that saves asks this, too: it must not wait for that one, which may be dead while the server is well.
     return try read(isCounted: false) { _, connection in
-      try self.journal(after: number, connection.run(statement, deadline: self.deadline()))
+      let result = try connection.run(statement, deadline: self.deadline())
+      if result.rowCount > 0, self.mapping.added.isBehind(try result.integer(0, 4)) {
+        try self.learnIndexes(connection)
+      }
+      return try self.journal(after: number, result)
     }
   }
 

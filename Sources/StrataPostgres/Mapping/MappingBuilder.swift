@@ -166,10 +166,14 @@ struct MappingBuilder {
       remaining = later
     }
     markPrefixes(hierarchy, places, &columns)
-    return TableMapping(
+    let mapping = TableMapping(
       hierarchy: hierarchy.number, name: StoreMapping.qualified(plain, namespace), plainName: plain,
       sequence: StoreMapping.qualified(sequence, namespace), columns: columns, places: places,
       outside: outside)
+    let path = StoreMapping.adoptedPath(hierarchy.rootName)
+    guard let text = known?[path] else { return mapping }
+    names[path] = text
+    return mapping.adopting(try AdoptedTable(text))
   }
 
   /// The column of all entities of the table that have derived attributes; its place.

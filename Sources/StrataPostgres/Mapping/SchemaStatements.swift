@@ -94,16 +94,27 @@ struct SchemaStatements {
       if index.isUnique {
         let names = columns.map(\.column.name).joined(separator: ", ")
         statements.append("CREATE UNIQUE INDEX ON \(table.name) (\(names))\(condition(index, table))")
-      } else if !columns.contains(where: { $0.column.type == .bytea }) {
-        let parts = columns.map { column, isAscending in
-          let order = isAscending ? "ASC NULLS FIRST" : "DESC NULLS LAST"
-          return column.type == .text
-            ? "pg_catalog.left(\(column.name), \(Self.prefixLength)) \(order)" : "\(column.name) \(order)"
-        }
-        statements.append("CREATE INDEX ON \(table.name) (\(parts.joined(separator: ", ")), pk)")
+      } else if let parts = Self.fetchIndex(index, table) {
+        statements.append("CREATE INDEX ON \(table.name) \(parts)")
       }
     }
     return statements
+  }
+
+  /// What a fetch index is over, in parentheses; nil for one that such stores do not have: one over data.
+  static func fetchIndex(_ index: IndexSchema, _ table: TableMapping) -> String? {
+    let columns = index.parts.compactMap { part in
+      table.column(index.owner, part.slot).map { (column: $0, isAscending: part.isAscending) }
+    }
+    guard columns.count == index.parts.count, !columns.contains(where: { $0.column.type == .bytea }) else {
+      return nil
+    }
+    let parts = columns.map { column, isAscending in
+      let order = isAscending ? "ASC NULLS FIRST" : "DESC NULLS LAST"
+      return column.type == .text
+        ? "pg_catalog.left(\(column.name), \(prefixLength)) \(order)" : "\(column.name) \(order)"
+    }
+    return "(\(parts.joined(separator: ", ")), pk)"
   }
 
   /// What limits a uniqueness constraint to the entity that declares it and those below.

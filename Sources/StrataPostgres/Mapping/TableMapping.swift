@@ -16,6 +16,11 @@ struct ColumnMapping: Sendable {
   let positionColumn: String?
   /// Whether some index holds the first characters of the text.
   var hasPrefixIndex = false
+  /// Whether somebody else has made it.
+  var isAdopted = false
+
+  /// What stands behind the name where texts are put in order: the store's own columns are in the order of the bytes by themselves.
+  var order: String { isAdopted && type == .text ? " COLLATE \"C\"" : "" }
 }
 
 /// The table of one hierarchy: a row for each object of whatever entity in it.
@@ -38,6 +43,8 @@ struct TableMapping: Sendable {
   /// The column that names values outside of rows. Each version of the model has another name for it: a program that knows an earlier one does not take rows for
   /// what they are not.
   let outside: String
+  /// The table of somebody else's that `name` is a view of; nil for one of the store's own.
+  var adopted: AdoptedTable?
 
   /// Always true, and fails in a store of another version, where the column has another name. For questions that name no other column by which they would notice it;
   /// no row is read for it.
@@ -84,8 +91,15 @@ struct StoreMapping: Sendable {
   let names: [String: String]
   /// How many versions of its model the store has had.
   let generation: Int32
+  /// What is known of indexes that were added since. The same for all copies of the mapping.
+  let added = AddedPrefixes()
 
   func table(ofEntity number: Int) -> TableMapping { tables[schema.entities[number].hierarchyNumber] }
+
+  /// Whether some index holds the first characters of the texts of a column.
+  func hasPrefixIndex(_ column: ColumnMapping) -> Bool {
+    column.hasPrefixIndex || column.type == .text && added.contains(column.path)
+  }
 
   /// The tables that each save writes to, with namespace and quotes.
   var storeTable: String { qualified("strata_store") }

@@ -72,9 +72,10 @@ struct HistoryTransfer {
     }
   }
 
-  /// Whether it is what is stored that is wrong: a page or a value that cannot be read, or a value that has no room under its new names.
+  /// Whether it is what is stored that is wrong: a page or a value that cannot be read, or a value that has no room under its new names. Other limits are the
+  /// server's, and its internal errors say nothing of what is stored.
   private static func isDamage(_ error: SQLError) -> Bool {
-    ["22", "54", "XX"].contains(error.state.prefix(2))
+    error.state.hasPrefix("22") || ["54000", "XX001", "XX002"].contains(error.state)
   }
 
   private func statement() throws -> SQLStatement {

@@ -56,6 +56,13 @@ struct PostgresMigration {
 
   /// Whether the history goes on. It does not when it is damaged: it keeps nobody from the rows.
   private func migrate(_ catalogue: Catalogue, _ wanted: [String: Data]) throws -> Bool {
+    let others = try catalogue.adopted.map { "“\($0.name)”" }
+    guard others.isEmpty else {
+      throw CoreDataError(
+        .migration,
+        "The store has taken over tables of somebody else's (\(others.joined(separator: ", "))), which no migration changes: nothing was changed. Destroy the store, which gives them back with all their rows, and take them over with the new model."
+      )
+    }
     let model: ManagedObjectModel
     do {
       model = try ManagedObjectModel.decoded(fromStores: catalogue.model)
@@ -91,6 +98,7 @@ struct PostgresMigration {
     try connection.run(statements.tables.map { SQLStatement($0) })
     for statement in try transfer.statements() { try connection.run(statement) }
     try check(statements.indexes)
+    try keepIndexes(catalogue, inferred, new)
     // What is derived is counted and looked up by them, and by how many rows there are.
     try connection.run(new.tableNames.map { SQLStatement("ANALYZE \($0)") })
     try DerivedTransfer(mapping: new, connection: connection).run()
@@ -139,6 +147,22 @@ struct PostgresMigration {
         )
       }
     }
+  }
+
+  /// Makes the indexes anew that were added to the store, as far as their entities and attributes stay, also those that were being built.
+  private func keepIndexes(_ catalogue: Catalogue, _ inferred: InferredMigration, _ new: StoreMapping) throws
+  {
+    let table = IndexTable(mapping: new, identifier: catalogue.identifier)
+    var statements: [SQLStatement] = []
+    for added in catalogue.indexes.indexes.compactMap({ inferred.kept($0, in: schema) }) {
+      // The old ones have their names until the old tables are gone.
+      let relation = IndexTable.relation(added)
+      guard let index = try? added.checked(schema),
+        let creation = table.creation(index, relation: relation, isConcurrent: false)
+      else { continue }
+      statements += [SQLStatement(creation), try table.insertion(added, relation: relation)]
+    }
+    try connection.run(table.clearing() + statements)
   }
 
   /// Writes down what the store is now.

@@ -74,7 +74,8 @@ struct FetchStatement {
       (alias, table, entity) = (other, target, relationship.destination)
     }
     guard let column = table.column(entity, sort.slot) else { return }
-    order += "\(alias).\(column.name) \(sort.isAscending ? "ASC NULLS FIRST" : "DESC NULLS LAST"), "
+    order +=
+      "\(alias).\(column.name)\(column.order) \(sort.isAscending ? "ASC NULLS FIRST" : "DESC NULLS LAST"), "
   }
 
   /// The statement and what it leaves, for explanations.

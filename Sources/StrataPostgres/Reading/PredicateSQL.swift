@@ -112,12 +112,13 @@ struct PredicateSQL {
       case .greater: sign = ">"
       case .greaterOrEqual: sign = ">="
       default:
-        guard column.hasPrefixIndex else { return exact("\(name) = \(words)") }
+        guard mapping.hasPrefixIndex(column) else { return exact("\(name) = \(words)") }
         let length = SchemaStatements.prefixLength
         return exact(
           "pg_catalog.left(\(name), \(length)) = pg_catalog.left(\(words), \(length)) AND \(name) = \(words)")
       }
-      return exact("\(name) \(sign) \(words)")
+      let order = sign == "=" ? "" : column.order
+      return exact("\(name)\(order) \(sign) \(words)")
     }
   }
 
@@ -141,10 +142,11 @@ struct PredicateSQL {
   /// That a text begins with another, which is not empty, and so that an index can find it.
   private mutating func beginning(_ column: ColumnMapping, _ name: String, _ text: String) -> String {
     let lower = statement.bind(text)
-    var condition = "\(name) >= \(lower)"
+    let ordered = name + column.order
+    var condition = "\(ordered) >= \(lower)"
     let upper = Self.raised(text).map { statement.bind($0) }
-    if let upper { condition += " AND \(name) < \(upper)" }
-    if column.hasPrefixIndex, text.unicodeScalars.count <= SchemaStatements.prefixLength {
+    if let upper { condition += " AND \(ordered) < \(upper)" }
+    if mapping.hasPrefixIndex(column), text.unicodeScalars.count <= SchemaStatements.prefixLength {
       let prefix = "pg_catalog.left(\(name), \(SchemaStatements.prefixLength))"
       condition += " AND \(prefix) >= \(lower)"
       if let upper { condition += " AND \(prefix) < \(upper)" }

@@ -75,6 +75,9 @@ struct RowDecoding {
       case .text, .bytea:
         list +=
           ", CASE WHEN \(alias).\(table.outside) IS NULL OR pg_catalog.octet_length(\(name)) <= \(OutsideList.limit) THEN \(name) END"
+      case .int8 where column.isAdopted && column.relationship != nil:
+        // A reference of somebody else's may be an integer.
+        list += ", \(name)::bigint"
       default: list += ", \(name)"
       }
       if let code = column.codeColumn {

@@ -196,14 +196,19 @@ extension PostgresReading {
   /// Tables with what belongs to them, and their indexes.
   func parts() throws -> [StoredPart] {
     var tables: [(words: String, name: String)] = mapping.tables.map {
-      ("objects of \(mapping.schema.hierarchies[$0.hierarchy].rootName) and below", $0.name)
+      (
+        "objects of \(mapping.schema.hierarchies[$0.hierarchy].rootName) and below",
+        $0.adopted?.relation ?? $0.name
+      )
     }
     for (number, join) in mapping.joins.enumerated() {
       guard let join, join.relationship == number else { continue }
       tables.append(("members of \(mapping.schema.relationships[number].qualifiedName)", join.name))
     }
     tables.append(("history, and what the last commits have changed", mapping.commitTable))
-    let own = ["strata_store", "strata_entity", "strata_consumer"].map { mapping.qualified($0) }
+    let own = ["strata_store", "strata_entity", "strata_consumer", "strata_index"].map {
+      mapping.qualified($0)
+    }
     var parts: [StoredPart] = []
     func size(_ function: String, _ name: String) throws -> Int {
       var statement = SQLStatement("SELECT pg_catalog.\(function)(")

@@ -8,11 +8,14 @@ import StrataCore
 ///   strata_entity     the code of each entity, and its table: codes are for ever
 ///   strata_commit     the last commits, by number: who has made them, what they have changed, and a token that tells whether one took place; the store's history
 ///   strata_consumer   the named readers of the history, and how far each has read
+///   strata_index      the indexes that were added while the store was open: see `IndexTable`
 /// ```
 struct Catalogue: Sendable {
   /// The format of the tables. Another one is refused.
-  static let format: Int32 = 3
-  static let reservedNames: Set = ["strata_store", "strata_entity", "strata_commit", "strata_consumer"]
+  static let format: Int32 = 4
+  static let reservedNames: Set = [
+    "strata_store", "strata_entity", "strata_commit", "strata_consumer", "strata_index",
+  ]
 
   let identifier: UUID
   let commitNumber: UInt64
@@ -29,6 +32,16 @@ struct Catalogue: Sendable {
   let recordsHistory: Bool
   /// By entity name.
   let codes: [String: UInt16]
+  /// The indexes that were added, and how often that has changed.
+  let indexes: IndexTable.Listing
+
+  /// The tables of somebody else's that the store has taken over.
+  var adopted: [AdoptedTable] {
+    get throws {
+      try names.filter { $0.key.hasPrefix(StoreMapping.adoptedPath("")) }.sorted { $0.key < $1.key }
+        .map { try AdoptedTable($0.value) }
+    }
+  }
 
   /// The metadata with the keys that every store has.
   var fullMetadata: StoreMetadata {
@@ -54,6 +67,7 @@ struct Catalogue: Sendable {
         last_at double precision NOT NULL DEFAULT '-infinity',
         history_purged bigint,
         history_mark bigint,
+        index_changes bigint NOT NULL DEFAULT 0,
         metadata text NOT NULL,
         version_hashes text NOT NULL,
         version_identifiers text NOT NULL,
@@ -77,6 +91,7 @@ struct Catalogue: Sendable {
       )
       """,
       "CREATE TABLE \(name("strata_consumer")) (name text COLLATE \"C\" PRIMARY KEY, number bigint NOT NULL, at double precision NOT NULL)",
+      IndexTable.tableStatement(namespace),
     ]
   }
 
@@ -107,7 +122,7 @@ struct Catalogue: Sendable {
     }
     let tables =
       ["CREATE SCHEMA IF NOT EXISTS \(Identifier.quoted(namespace))"] + tableStatements(namespace)
-      + SchemaStatements(mapping).all
+      + (mapping.isAdopted ? TableAdoption.statements(mapping) : SchemaStatements(mapping).all)
     try connection.runText(tables.joined(separator: ";\n"))
     try connection.run(statements)
   }
@@ -156,6 +171,7 @@ struct Catalogue: Sendable {
         "SELECT identifier, commit_number, metadata, version_hashes, version_identifiers, model, names, history_purged, generation, lineage FROM \(store)"
       ),
       SQLStatement("SELECT code, name FROM \(entities)"),
+      IndexTable.listing(namespace),
     ])
     let row = results[0]
     guard row.rowCount == 1, case .uuid(let identifier)? = row[0, 0]?.attribute(.uuid),
@@ -182,7 +198,7 @@ struct Catalogue: Sendable {
       metadata: StoreMetadata(values: try decode(2, [String: MetadataValue].self)),
       versionHashes: try decode(3, [String: Data].self), versionIdentifiers: try decode(4, [String].self),
       model: try row.data(0, 5), names: try decode(6, [String: String].self),
-      recordsHistory: row[0, 7] != nil, codes: codes)
+      recordsHistory: row[0, 7] != nil, codes: codes, indexes: try IndexTable.Listing(results[2]))
   }
 
   /// The tables and views of a namespace that the store has not made.

@@ -4,10 +4,11 @@ import StrataCore
 /// Hands out primary keys of one hierarchy from blocks that the server's sequence reserves: no key is ever given twice, in whatever process.
 /// May be used from any thread.
 final class KeyBlocks: Sendable {
-  /// How many keys a step of the sequence reserves.
+  /// How many keys a step of the sequence of a store's own table reserves.
   static let blockLength = 256
-  /// The most blocks that are reserved at once.
-  private static let mostBlocks = 256
+  /// How many keys a step reserves, and the most steps that are taken at once.
+  private let length: UInt64
+  private let mostBlocks: Int
 
   private struct State {
     var ranges: [Range<UInt64>] = []
@@ -15,9 +16,21 @@ final class KeyBlocks: Sendable {
     var blocks = 1
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   /// Held while keys are reserved, so that threads that run dry together reserve once.
   private let refill = NSLock()
+
+  /// Keys of a table of the store's own.
+  convenience init() { self.init(length: UInt64(Self.blockLength), first: 1, most: 256) }
+
+  /// Keys of a table whose sequence others use, too, and which gives one at a time.
+  static func single() -> KeyBlocks { KeyBlocks(length: 1, first: 16, most: 4_096) }
+
+  private init(length: UInt64, first: Int, most: Int) {
+    self.length = length
+    mostBlocks = most
+    state = Mutex(State(blocks: first))
+  }
 
   /// A key; `reserve` gets the first keys of a number of new blocks when none is left.
   /// - Throws: what `reserve` throws; ``StorageError`` `.tooLarge` when the hierarchy has had all keys there are.
@@ -28,16 +41,22 @@ final class KeyBlocks: Sendable {
     if let key = take() { return key }
     let count = state.withLock { state in
       let count = state.blocks
-      state.blocks = min(count * 4, Self.mostBlocks)
+      state.blocks = min(count * 4, mostBlocks)
       return count
     }
     for first in try reserve(count) {
-      guard first > 0, first + UInt64(Self.blockLength) <= StoreReference.keyLimit else {
+      guard first > 0, first + length <= StoreReference.keyLimit else {
         throw StorageError(
           .tooLarge, operation: "make key", path: "",
           detail: "All 2^48 primary keys of the hierarchy have been used.")
       }
-      state.withLock { $0.ranges.append(first..<first + UInt64(Self.blockLength)) }
+      state.withLock { state in
+        if let last = state.ranges.last, last.upperBound == first {
+          state.ranges[state.ranges.count - 1] = last.lowerBound..<first + length
+        } else {
+          state.ranges.append(first..<first + length)
+        }
+      }
     }
     guard let key = take() else { throw SQLResult.damaged }
     return key

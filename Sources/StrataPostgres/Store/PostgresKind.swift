@@ -18,6 +18,7 @@ struct PostgresKind: StoreEngineKind {
   private static let connectionsOption = "maximumConnections"
   private static let listensOption = "listens"
   private static let pollOption = "pollInterval"
+  private static let adoptionOption = "adoptsTables"
 
   private func url(_ description: PersistentStoreDescription) throws -> URL {
     guard let url = description.url else {
@@ -42,11 +43,13 @@ struct PostgresKind: StoreEngineKind {
         options.listens = listens
       } else if name == Self.pollOption, let seconds = Double(value), seconds >= 0.01, seconds <= 86_400 {
         options.pollInterval = .milliseconds(Int(seconds * 1_000))
+      } else if name == Self.adoptionOption, !value.isEmpty {
+        options.adoptsTables = value
       } else {
         throw StorageError(
           .invalid, operation: "open store", path: "",
           detail:
-            "Stores on PostgreSQL have no option “\(name)” with the value “\(value)”: \(Self.connectionsOption) is a number from 2 on, \(Self.listensOption) is true or false, \(Self.pollOption) is a number of seconds from 0.01 on."
+            "Stores on PostgreSQL have no option “\(name)” with the value “\(value)”: \(Self.connectionsOption) is a number from 2 on, \(Self.listensOption) is true or false, \(Self.pollOption) is a number of seconds from 0.01 on, \(Self.adoptionOption) is the namespace of tables that a new store takes over."
         )
       }
     }

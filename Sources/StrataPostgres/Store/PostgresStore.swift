@@ -64,7 +64,9 @@ package final class PostgresStore: StoreEngine {
     isReadOnly = options.isReadOnly
     identifier = catalogue.identifier
     metadataState = Mutex(catalogue.fullMetadata)
-    keys = schema.hierarchies.map { _ in KeyBlocks() }
+    keys = mapping.tables.map { $0.adopted == nil ? KeyBlocks() : .single() }
+    // Rows are not copied into views.
+    if mapping.isAdopted { copiesRows.store(false, ordering: .relaxed) }
     held = schema.entities.map { heldEntities.contains($0.name) }
     keeping = HistoryKeeping(schema, options.historyRetention) { Date() }
     recent = Mutex(RecentCommits(isRecording: catalogue.recordsHistory))
@@ -74,7 +76,10 @@ package final class PostgresStore: StoreEngine {
       channel: FollowingConnection.channel(catalogue.identifier), ownPayload: String(writer),
       timeout: options.timeout, retryInterval: min(options.pollInterval, .seconds(1))
     ) { try pool.makeSeparate() }
+    mapping.added.set(catalogue.indexes, mapping)
     if options.recordsHistory, !catalogue.recordsHistory, !isReadOnly { try beginHistory() }
+    // What another program has left unfinished.
+    if catalogue.indexes.hasAny, !isReadOnly { settleIndexes() }
   }
 
   private func beginHistory() throws {
@@ -107,7 +112,8 @@ package final class PostgresStore: StoreEngine {
               .missing, operation: "open store", path: "",
               detail: "There is no store in the namespace “\(namespace)” of the database.")
           }
-          finding = try create(MappingBuilder.mapping(schema, namespace: namespace), held, connection)
+          let mapping = try MappingBuilder.mapping(schema, namespace: namespace)
+          finding = try create(mapping, held, connection, options)
         }
         switch finding {
         case .store(let catalogue):
@@ -115,6 +121,7 @@ package final class PostgresStore: StoreEngine {
           let mapping = try MappingBuilder.mapping(
             schema, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
             generation: catalogue.generation, requiresGivenNames: !options.ignoresModelVersion)
+          try requireAdopted(mapping, options)
           return (catalogue, mapping)
         case .strangers, .nothing:
           throw StorageError(
@@ -127,44 +134,16 @@ package final class PostgresStore: StoreEngine {
     } catch let error as SQLError { throw error.storageError("open store", pool.address.words) }
   }
 
-  /// Makes a store, unless another process is quicker.
-  private static func create(_ mapping: StoreMapping, _ held: Set<String>, _ connection: PostgresConnection)
-    throws
-    -> Catalogue.Finding
-  {
-    try connection.run(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
-    var lock = SQLStatement("SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(")
-    lock += lock.bind("strata " + mapping.namespace) + ", 0))"
-    try connection.run(lock)
-    if case .nothing = try Catalogue.find(mapping.namespace, on: connection) {
-      try Catalogue.create(mapping, heldEntities: held, on: connection)
-    }
-    let finding = try Catalogue.find(mapping.namespace, on: connection)
-    try connection.run(SQLStatement("COMMIT"))
-    return finding
-  }
-
-  private static func requireSameModel(_ catalogue: Catalogue, _ schema: Schema, _ held: Set<String>) throws {
-    let own = schema.model.entityVersionHashesByName.filter { held.contains($0.key) }
-    if own != catalogue.versionHashes { throw otherModel(own, catalogue.versionHashes) }
-  }
-
-  /// What is thrown when a store is of another version of the model.
-  static func otherModel(_ own: [String: Data], _ stored: [String: Data]) -> CoreDataError {
-    let names = Set(own.keys).union(stored.keys).filter { own[$0] != stored[$0] }.sorted()
-    return CoreDataError(
-      .persistentStoreIncompatibleVersionHash,
-      "The store was written with another version of the model; these entities differ: \(names.joined(separator: ", ")). The store was not changed."
-    )
-  }
-
   package func close() {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     following.close()
     pool.close()
   }
 
-  private func requireOpen() throws {
+  /// Whether it was closed.
+  var hasEnded: Bool { isClosed.load(ordering: .acquiring) }
+
+  func requireOpen() throws {
     if isClosed.load(ordering: .acquiring) {
       throw StorageError(.closed, operation: "use store", path: "", detail: "The store was closed.")
     }

@@ -21,6 +21,9 @@ public struct PostgresStoreOptions: Sendable {
   public var listens = true
   /// How often the store is looked at for others' commits where the server does not tell of them. Default: one second.
   public var pollInterval: Duration = .seconds(1)
+  /// The namespace of tables that somebody else has made and that a new store takes over, with all their rows, instead of making tables of its own; nil, the default,
+  /// for none. See the page “Engines” of the documentation. Whoever opens the store later need not say it.
+  public var adoptsTables: String?
   /// Asked for the password for each new connection, on the thread that needs it; nil, the default, for what libpq finds: the password file, `PGPASSWORD`, a
   /// service file. What it throws, opening, reading or saving throws.
   public var password: (@Sendable () throws -> String)?
@@ -160,6 +163,8 @@ public enum PostgresStores {
 
   /// Deletes the store at `url`: its namespace, with all that is in it. Where there is none, nothing happens.
   ///
+  /// Tables of somebody else's that the store has taken over stay, with all rows, without what was added to them.
+  ///
   /// Whoever has the store open gets ``StorageError`` of kind `damaged` or `replaced` from then on.
   /// - Throws: ``StorageError`` `.notADatabase` for a namespace that holds other tables, or more tables than the store's own: then nothing is deleted; `.refused` without the right;
   ///   `.serverBusy` when somebody holds a table longer than the timeout.
@@ -186,7 +191,11 @@ public enum PostgresStores {
         // And so may somebody who has made a table.
         let late = try newest.strangers(in: address.namespace, on: connection)
         guard late.isEmpty else { throw strangers(address.namespace, late) }
-        try connection.run(SQLStatement("DROP SCHEMA \(Identifier.quoted(address.namespace)) CASCADE"))
+        if try newest.adopted.isEmpty {
+          try connection.run(SQLStatement("DROP SCHEMA \(Identifier.quoted(address.namespace)) CASCADE"))
+        } else {
+          try TableAdoption.giveBack(newest, of: address.namespace, on: connection)
+        }
       }
       try connection.run(SQLStatement("COMMIT"))
     }

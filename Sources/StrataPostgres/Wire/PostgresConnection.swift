@@ -27,12 +27,16 @@ final class PostgresConnection: @unchecked Sendable {
 
   /// Connects.
   /// - Throws: ``StorageError`` `.unreachable`, `.refused`, `.missing` for a database that is not there, `.serverBusy`.
-  init(_ address: ServerAddress, password: String?, deadline: ContinuousClock.Instant) throws {
+  /// - Parameter isOfStore: Whether the session tells the trigger of adopted tables that it keeps account of versions itself.
+  init(
+    _ address: ServerAddress, password: String?, deadline: ContinuousClock.Instant, isOfStore: Bool = true
+  ) throws {
     server = address.words
     var parameters = address.parameters
     // Names are looked up nowhere but where the statements say; see CVE-2018-1058.
     parameters["options"] =
       "-c search_path=pg_catalog -c client_encoding=UTF8 -c standard_conforming_strings=on -c idle_in_transaction_session_timeout=300000"
+      + (isOfStore ? " -c strata.session=on" : "")
     parameters["client_encoding"] = "UTF8"
     if let password { parameters["password"] = password }
     // A peer that is gone without a word is noticed after half a minute.
@@ -43,8 +47,11 @@ final class PostgresConnection: @unchecked Sendable {
     handle = try Self.start(parameters, address.words)
     // libpq would print what the server remarks by the way.
     PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    // Before there is a session libpq hands out words alone, with the code among them when it is asked to be verbose.
+    PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
     // Whatever is thrown from here on, `deinit` runs.
     try connect(deadline)
+    PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
     guard PQsetnonblocking(handle, 1) == 0 else { throw lost() }
     guard PQserverVersion(handle) >= 120_000 else {
       throw StorageError(
@@ -92,26 +99,11 @@ final class PostgresConnection: @unchecked Sendable {
 
   /// Why there is no connection. libpq names neither the password nor a parameter's value in its messages but for names of hosts, roles and databases.
   private func connectFailure() -> StorageError {
-    let message = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
-    let lines = message.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-    let words = lines.isEmpty ? "no reason given" : lines.joined(separator: " ")
-    var kind = StorageError.Kind.unreachable
-    // Before there is a session libpq hands no codes out, only the server's words.
-    if ["too many clients", "too many connections", "remaining connection slots"].contains(
-      where: message.contains)
-    {
-      kind = .serverBusy
-    } else if message.contains("authentication failed") || message.contains("no password supplied")
-      || message.contains("pg_hba.conf") || message.contains("role \"")
-    {
-      kind = .refused
-    } else if message.contains("database \""), message.contains("does not exist") {
-      kind = .missing
-    }
+    let failure = ConnectFailure(
+      PQerrorMessage(handle).map { String(cString: $0) } ?? "",
+      needsPassword: PQconnectionNeedsPassword(handle) == 1)
     return StorageError(
-      kind, operation: "connect", path: "",
-      detail:
-        "\(server) takes no connection: \(words)\(words.hasSuffix(".") || words.hasSuffix("?") ? "" : ".")")
+      failure.kind, operation: "connect", path: "", detail: "\(server) takes no connection: \(failure.words)")
   }
 
   /// Whether it may be tried again to connect, after a moment, which this waits: the server had no connection to spare, and there is time left.
@@ -137,6 +129,13 @@ final class PostgresConnection: @unchecked Sendable {
 
   /// The server's number of the session, which `pg_terminate_backend` takes.
   var backend: Int32 { PQbackendPID(handle) }
+
+  /// What makes the server give up the statement that the session is at, whoever waits for it. Made by whoever holds the connection.
+  /// - Throws: ``StorageError`` `.unreachable`.
+  func canceller() throws -> StatementCanceller {
+    guard let cancel = PQgetCancel(handle) else { throw lost() }
+    return StatementCanceller(cancel)
+  }
 
   /// The socket, on which something can be read when the server has something to tell.
   var socket: Int32 { PQsocket(handle) }
@@ -482,11 +481,7 @@ final class PostgresConnection: @unchecked Sendable {
 
   /// Asks the server to give up what it is doing. The connection is closed by whoever holds it: an answer may still come.
   private func timeout() -> StorageError {
-    if PQstatus(handle) == CONNECTION_OK, let cancel = PQgetCancel(handle) {
-      var words = [CChar](repeating: 0, count: 256)
-      _ = PQcancel(cancel, &words, Int32(words.count))
-      PQfreeCancel(cancel)
-    }
+    if PQstatus(handle) == CONNECTION_OK { try? canceller().cancel() }
     return StorageError(
       .serverBusy, operation: "talk to server", path: "", detail: "\(server) has not answered in time.")
   }

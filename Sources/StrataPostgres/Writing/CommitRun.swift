@@ -193,6 +193,8 @@ final class CommitRun {
     limit +=
       "SELECT pg_catalog.set_config('lock_timeout', " + limit.bind("\(max(1, milliseconds))") + ", true)"
     prologue.append(limit)
+    // The rows of a save come in an order of their own, and references of somebody else's tables are looked at with each statement unless that is said.
+    if mapping.isAdopted { prologue.append(SQLStatement("SET CONSTRAINTS ALL DEFERRED")) }
     isLockWaiting = true
   }
 

@@ -119,9 +119,13 @@ import Testing
     try stand.sql(
       "CREATE TRIGGER fails BEFORE UPDATE ON \(stand.table("strata_commit")) FOR EACH ROW EXECUTE FUNCTION \(namespace).fail()"
     )
-    // What is no damage is an error, and nothing is changed.
-    let error = #expect(throws: StorageError.self) { try open(url, MigrationTests.newer()) }
-    #expect(error?.kind == .refused)
+    // What is no damage is an error, and nothing is changed: neither are errors of the server's own, and its limits.
+    let kinds: [(String, StorageError.Kind)] = [("P0001", .refused), ("XX000", .other), ("54001", .tooLarge)]
+    for (state, kind) in kinds {
+      try fail(state)
+      let error = #expect(throws: StorageError.self) { try open(url, MigrationTests.newer()) }
+      #expect(error?.kind == kind)
+    }
     let same = try open(url, HistoryTests.model())
     #expect(try transactions(same, after: token).isEmpty)
     #expect(try transactions(same).count == 10)

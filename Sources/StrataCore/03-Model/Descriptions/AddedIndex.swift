@@ -2,19 +2,19 @@
 ///
 /// The same in every process that has the store open: it compiles to the same keys wherever the entity and its attributes are known.
 package struct AddedIndex: Sendable, Hashable, Codable {
-  struct Element: Sendable, Hashable, Codable {
-    var property: String
-    var isAscending: Bool
+  package struct Element: Sendable, Hashable, Codable {
+    package var property: String
+    package var isAscending: Bool
   }
 
-  var entity: String
-  var name: String
-  var elements: [Element]
+  package var entity: String
+  package var name: String
+  package var elements: [Element]
   /// Nil for an index of all rows. A program that does not know of partial indexes takes it for one of all rows, whose signature is another one.
-  var condition: IndexCondition?
+  package var condition: IndexCondition?
 
   /// The name among a store's indexes.
-  var qualifiedName: String { "\(entity).\(name)" }
+  package var qualifiedName: String { "\(entity).\(name)" }
 
   /// The index compiled for a schema, as one that the model declares would be.
   /// - Throws: `ModelError` with what is wrong, one sentence each.

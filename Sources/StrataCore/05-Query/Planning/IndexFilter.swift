@@ -155,3 +155,13 @@ extension FetchIndexDescription {
     set { condition = newValue.map { IndexCondition($0) } }
   }
 }
+
+extension AddedIndex {
+  /// The index compiled for a schema, when its predicate, too, is one that an index can have.
+  /// - Throws: `ModelError` with what is wrong, one sentence each.
+  package func checked(_ schema: Schema) throws -> IndexSchema {
+    let compiled = try compiled(number: 0, schema)
+    _ = try IndexFilter.of(compiled, schema)
+    return compiled
+  }
+}

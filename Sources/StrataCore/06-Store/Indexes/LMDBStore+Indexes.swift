@@ -20,7 +20,7 @@ extension LMDBStore {
     let isNew = try await write { transaction in
       let others = try StoredIndexes.added(parts.meta, transaction.read)
       if let other = others.first(where: { $0.qualifiedName == added.qualifiedName }) {
-        guard other == added else { throw Self.taken(added) }
+        guard other == added else { throw added.isTaken }
         return false
       }
       try parts.meta.put("added/" + added.qualifiedName, mark, transaction)
@@ -38,9 +38,7 @@ extension LMDBStore {
       throw error
     }
     guard isThere else {
-      throw CoreDataError(
-        .persistentStoreOperation,
-        "The index \(added.qualifiedName) was removed while it was being built.")
+      throw added.wasRemoved
     }
   }
 
@@ -86,11 +84,7 @@ extension LMDBStore {
     let catalogue = try await write { transaction -> StoreCatalogue in
       _ = try parts.currentCatalogue(known, transaction)
       guard try parts.meta.bytes("added/" + name, transaction.read) != nil else {
-        throw CoreDataError(
-          .persistentStoreOperation,
-          isOfModel
-            ? "The index \(name) is declared by the model: it goes when the model goes without it."
-            : "The store has no index \(name) that was added to it.")
+        throw AddedIndex.isNone(name, isOfModel: isOfModel)
       }
       try parts.meta.delete("added/" + name, transaction)
       if !isOfModel, let keyspace {
@@ -133,14 +127,12 @@ extension LMDBStore {
     if isReadOnly {
       throw CoreDataError(.persistentStoreSave, "The store at \(parts.environment.path) is read-only.")
     }
-    let compiled = try added.compiled(number: 0, parts.schema)
-    _ = try IndexFilter.of(compiled, parts.schema)
+    let compiled = try added.checked(parts.schema)
     let owner = parts.schema.entities[compiled.owner]
     guard parts.held[owner.number] else {
-      throw CoreDataError(
-        .persistentStoreOperation, "The store's configuration does not hold the entity \(owner.name).")
+      throw added.isNotHeld
     }
-    if parts.schema.indexes.contains(where: { $0.name == added.qualifiedName }) { throw Self.taken(added) }
+    if parts.schema.indexes.contains(where: { $0.name == added.qualifiedName }) { throw added.isTaken }
     let others = catalogue.indexes.added
     if others.count >= Self.mostAddedIndexes,
       !others.contains(where: { $0.qualifiedName == added.qualifiedName })
@@ -155,12 +147,6 @@ extension LMDBStore {
 
   /// So many a store can have besides those of its model.
   static let mostAddedIndexes = 64
-
-  private static func taken(_ added: AddedIndex) -> CoreDataError {
-    CoreDataError(
-      .persistentStoreOperation,
-      "The entity \(added.entity) has an index called “\(added.name)” already, which is another one.")
-  }
 
   // MARK: Transactions
 

@@ -1,0 +1,131 @@
+import StrataCore
+
+/// Takes tables over that somebody else has made, for a new store: looks whether they are what the model says, and adds what the store needs.
+///
+/// In the transaction that makes the store. What others have in the tables stays: rows, columns that the model does not name, defaults, constraints, indexes, triggers.
+struct TableAdoption {
+  /// The store as it would be with tables of its own.
+  let mapping: StoreMapping
+  /// The namespace of the tables.
+  let namespace: String
+  let connection: PostgresConnection
+  let timeout: Duration
+
+  private var schema: Schema { mapping.schema }
+
+  /// The store on these tables, which are locked from then on.
+  /// - Throws: ``StorageError`` `.invalid` with all reasons against it; ``SQLError`` 55P03 when somebody holds a table longer than the timeout.
+  func run() throws -> StoreMapping {
+    guard namespace != mapping.namespace else {
+      throw Self.refused([
+        "The store's own tables and views need a namespace that is not “\(namespace)”, that of the tables."
+      ])
+    }
+    var reasons = AdoptableModel.refusals(schema)
+    // Nobody changes them while they are looked at. Those that there are not are told below.
+    try TableLocks(connection: connection, timeout: timeout).take(try present())
+    let facts = try mapping.tables.map { try TableFacts(namespace, $0.plainName, on: connection) }
+    let unique = try ServerIndex.all(connection.run(ServerIndex.question(namespace)))
+    let keys = Dictionary(
+      zip(mapping.tables, facts).compactMap { table, facts in facts?.key.first.map { (table.plainName, $0) } }
+    ) { first, _ in first }
+    var adopted: [AdoptedTable] = []
+    for (table, facts) in zip(mapping.tables, facts) {
+      guard let facts, facts.isOrdinary else {
+        reasons.append("There is no table “\(table.plainName)” in “\(namespace)”, or it is no ordinary one.")
+        continue
+      }
+      let check = AdoptionCheck(
+        mapping: mapping, table: table, namespace: namespace, facts: facts, keys: keys)
+      reasons += check.reasons + check.missingConstraints(unique)
+      guard let key = facts.key.first, let sequence = facts.sequence else { continue }
+      adopted.append(
+        AdoptedTable(
+          namespace: namespace, name: table.plainName, key: key, sequence: sequence.name,
+          constraints: check.foreignKeys.filter { !$0.isDeferrable }.map(\.name)))
+    }
+    guard reasons.isEmpty, adopted.count == mapping.tables.count else { throw Self.refused(reasons) }
+    return try mapping.adopting(adopted)
+  }
+
+  private func present() throws -> [String] {
+    var statement = SQLStatement(
+      "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = "
+    )
+    statement += statement.bind(namespace) + "::text"
+    let result = try connection.run(statement)
+    let found = try Set((0..<result.rowCount).map { try result.text($0, 0) })
+    return mapping.tables.map(\.plainName).filter(found.contains).sorted()
+      .map { StoreMapping.qualified($0, namespace) }
+  }
+
+  private static func refused(_ reasons: [String]) -> StorageError {
+    StorageError(
+      .invalid, operation: "open store", path: "",
+      detail: "The tables cannot be taken over; nothing was changed. " + reasons.joined(separator: " "))
+  }
+
+  /// The statements that make of the tables what the store needs.
+  static func statements(_ mapping: StoreMapping) -> [String] {
+    let function = mapping.qualified(AdoptedTable.trigger)
+    // Others know nothing of versions, and nothing of what is kept account of beside large values.
+    let trigger = """
+      CREATE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql AS $strata$
+      BEGIN
+        IF pg_catalog.current_setting('strata.session', true) IS DISTINCT FROM 'on' THEN
+          NEW.strata_version := OLD.strata_version + 1;
+          NEW.strata_outside := NULL;
+        END IF;
+        RETURN NEW;
+      END $strata$
+      """
+    return [trigger]
+      + mapping.tables.flatMap { table -> [String] in
+        guard let adopted = table.adopted else { return [] }
+        let code = mapping.codes[mapping.schema.hierarchies[table.hierarchy].memberNumbers[0]]
+        let columns =
+          (["\(Identifier.quoted(adopted.key)) AS pk", "strata_entity AS entity"]
+          + ["strata_version AS version", "strata_outside AS \(table.outside)"] + table.columns.map(\.name))
+          .joined(separator: ", ")
+        return [
+          "ALTER TABLE \(adopted.relation) ADD COLUMN strata_entity smallint NOT NULL DEFAULT \(code), ADD COLUMN strata_version integer NOT NULL DEFAULT 1, ADD COLUMN strata_outside bytea"
+        ]
+          + adopted.constraints.map {
+            "ALTER TABLE \(adopted.relation) ALTER CONSTRAINT \(Identifier.quoted($0)) DEFERRABLE INITIALLY IMMEDIATE"
+          } + [
+            "CREATE VIEW \(table.name) AS SELECT \(columns) FROM \(adopted.relation)",
+            "CREATE TRIGGER \(AdoptedTable.trigger) BEFORE UPDATE ON \(adopted.relation) FOR EACH ROW WHEN (OLD.strata_version = NEW.strata_version) EXECUTE FUNCTION \(function)()",
+          ]
+      }
+  }
+
+  /// Gives the tables of a store back as they were found: without the columns that were added and without the store's trigger. The store's namespace is gone then.
+  /// In the transaction of whoever holds the store's row.
+  /// - Throws: ``SQLError``, ``StorageError``.
+  static func giveBack(_ catalogue: Catalogue, of namespace: String, on connection: PostgresConnection) throws
+  {
+    // By what they are, not by what they were called: they may have been renamed.
+    var question = SQLStatement(
+      "SELECT t.tgrelid::regclass::text, k.conname::text FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace LEFT JOIN pg_catalog.pg_constraint k ON k.conrelid = t.tgrelid AND k.contype = 'f' AND k.condeferrable AND k.conname = ANY("
+    )
+    let constraints = try catalogue.adopted.flatMap(\.constraints).map { AttributeValue.string($0) }
+    question += (question.bind(values: constraints, as: .text) ?? "NULL") + ") WHERE n.nspname = "
+    question += question.bind(namespace) + "::text AND p.proname = "
+    question += question.bind(AdoptedTable.trigger) + "::text"
+    let found = try connection.run(question)
+    var statements = ["DROP SCHEMA \(Identifier.quoted(namespace)) CASCADE"]
+    var relations: Set<String> = []
+    for row in 0..<found.rowCount {
+      let relation = try found.text(row, 0)
+      if relations.insert(relation).inserted {
+        let drops = AdoptedTable.columns.map { "DROP COLUMN \($0)" }.joined(separator: ", ")
+        statements.append("ALTER TABLE \(relation) \(drops)")
+      }
+      if let constraint = found[row, 1]?.text {
+        statements.append(
+          "ALTER TABLE \(relation) ALTER CONSTRAINT \(Identifier.quoted(constraint)) NOT DEFERRABLE")
+      }
+    }
+    try connection.run(statements.map { SQLStatement($0) })
+  }
+}
