@@ -64,14 +64,24 @@ struct FetchedTimes {
     "edit here to report: insert, µs",
     "edit here to report: delete, µs", "commit of a sibling to report: move, µs",
     "1,000 changes in one commit to report, ms", "fetching all IDs anew, ms",
+    "memory of a list, for each row, B",
   ]
   static let singleChanges = 2...6
+  /// Of a list of a million rows.
+  private static let required: [String: Bound] = [
+    "open, ms": .atMost(10), "the first change, ms": .atMost(2),
+    "memory of a list, for each row, B": .atMost(24),
+  ]
 
   /// The names end with the unit.
   var figures: [Figure?] {
     zip(Self.names, values).map { name, value in
-      let unit = String(name.suffix(2))
-      var figure = Figure.measured(String(name.dropLast(4)), size: size, "Strata", [value], unit: unit)
+      guard let comma = name.lastIndex(of: ",") else { return nil }
+      let unit = String(name[name.index(comma, offsetBy: 2)...])
+      let measure: Figure.Measure = unit == "B" ? .memoryPerObject : .time
+      var figure = Figure.measured(
+        String(name[..<comma]), size: size, "Strata", as: measure, [value], unit: unit)
+      if size >= 1_000_000 { figure?.required = Self.required[name] }
       // Each is a median already, of runs or of changes.
       figure?.counted = nil
       return figure
@@ -141,6 +151,7 @@ private final class FetchedStand {
 
   func measure(changes: Int, runs: Int) throws -> FetchedTimes {
     var times = FetchedTimes(size: size)
+    let bytesPerRow = try self.bytesPerRow()
     var opened: [Double] = []
     for _ in 0..<runs {
       let controller = makeController()
@@ -184,8 +195,24 @@ private final class FetchedStand {
               entityName: "Departure", sortDescriptors: [FetchSort("airline"), FetchSort("number")]))
         }
       }.median * 1e3)
+    times.values.append(bytesPerRow)
     withExtendedLifetime(controller) {}
     return times
+  }
+
+  /// Growth of the private memory by a list, and by what looks up places in it; zero where the system does not tell.
+  private func bytesPerRow() throws -> Double {
+    let before = ResidentSet.current().anonymous
+    let controller = makeController()
+    try controller.performFetch()
+    // More often than it is searched.
+    let ids = controller.fetchedObjects.map { Array($0.objectIDs.prefix(10)) } ?? []
+    for id in ids {
+      guard controller.indexPath(forID: id) != nil else { throw BenchmarkError("an object is missing") }
+    }
+    let after = ResidentSet.current().anonymous
+    withExtendedLifetime(controller) {}
+    return Double(max(after - before, 0)) / Double(size)
   }
 
   private func insert() {

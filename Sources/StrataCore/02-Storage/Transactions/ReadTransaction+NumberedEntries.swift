@@ -4,16 +4,9 @@ import Foundation
 /// The tree of a keyspace whose keys are eight bytes each, big-endian, walked in place in a read transaction.
 ///
 /// LMDB looks up one key at a time, comparing keys through a function pointer and waiting for the memory of each. Here many
-/// descents go on side by side: what one needs next is asked for while the others move on. The bytes are those of `PageHeader`,
-/// `NodeHeader` and `TreeRecord`.
-///
-/// Nothing here trusts the file further than LMDB does: what looks odd is left to LMDB, which says what is wrong.
+/// descents go on side by side: what one needs next is asked for while the others move on.
 private struct NumberedTree {
-  private let map: UnsafeRawPointer
-  private let pageSize: Int
-  private let lastPage: UInt64
-  private let root: UInt64
-  private let depth: Int
+  private let tree: PageTree
 
   /// A place in a leaf page where a key lies if it exists; `guess` is its number when no key is missing before it.
   struct Place {
@@ -28,41 +21,13 @@ private struct NumberedTree {
     case unclear
   }
 
-  /// LMDB's number for the tree of names: part of its format.
-  private static let names: MDB_dbi = 1
-
-  /// Nil in a write transaction that has changed something, whose pages lie anywhere, and when a page does not look as expected.
+  /// Nil when the tree cannot be walked in place, see `PageTree`.
   init?(_ keyspace: Keyspace, _ transaction: borrowing ReadTransaction, isUnchanged: Bool) {
-    var information = MDB_envinfo()
-    guard let environment = mdb_txn_env(transaction.handle),
-      mdb_env_info(environment, &information) == 0,
-      transaction.id <= information.me_last_txnid + (isUnchanged ? 1 : 0),
-      let record = Self.record(keyspace, transaction), let address = record.baseAddress
-    else { return nil }
-    var statistics = MDB_stat()
-    guard mdb_stat(transaction.handle, keyspace.handle, &statistics) == 0 else { return nil }
-    pageSize = Int(statistics.ms_psize)
-    // Larger pages than the system's need not begin at a multiple of their size.
-    guard pageSize <= Int(getpagesize()) else { return nil }
-    let page = address - (Int(bitPattern: address) & (pageSize - 1))
-    lastPage = UInt64(information.me_last_pgno)
-    let header = PageHeader(page)
-    let tree = TreeRecord(address)
-    guard header.flags == PageFlags.leaf, header.number <= lastPage, tree.flags == 0 else { return nil }
-    map = page - Int(header.number) * pageSize
-    depth = Int(tree.depth)
-    root = tree.root
-    // An empty keyspace has no root.
-    guard depth > 0, depth < 64, root <= lastPage else { return nil }
+    guard let tree = PageTree(keyspace, transaction, isUnchanged: isUnchanged) else { return nil }
+    self.tree = tree
   }
 
-  private static func record(_ keyspace: Keyspace, _ transaction: borrowing ReadTransaction)
-    -> UnsafeRawBufferPointer?
-  {
-    var name = keyspace.name
-    let found = name.withUTF8 { try? transaction.get(names, UnsafeRawBufferPointer($0)) }
-    return found?.count == TreeRecord.size ? found : nil
-  }
+  private var pageSize: Int { tree.pageSize }
 
   /// The number of entries on a page; nil when it is not of the kind `flags`.
   @inline(__always)
@@ -86,9 +51,9 @@ private struct NumberedTree {
   /// The leaf page on which `key` lies if it exists, asked for ahead of its use.
   @inline(__always)
   func place(of key: UInt64) -> Place? {
-    var page = map + Int(root) * pageSize
+    var page = tree.map + Int(tree.root) * pageSize
     var lowest: UInt64 = 0
-    for _ in 1..<depth {
+    for _ in 1..<tree.depth {
       guard let count = count(page, PageFlags.branch), count > 0 else { return nil }
       // The first entry has no key: it leads to everything below the second.
       var isOdd = false
@@ -107,8 +72,8 @@ private struct NumberedTree {
         lowest = Self.key(exact)
       }
       let number = NodeHeader(page + offset).child
-      guard number <= lastPage else { return nil }
-      page = map + Int(number) * pageSize
+      guard number <= tree.lastPage else { return nil }
+      page = tree.map + Int(number) * pageSize
     }
     strata_prefetch(page)
     // Primary keys are given out in a row: mostly nothing is missing between the first one of the page and this.

@@ -1,58 +1,73 @@
 /// A store that can tell the sort keys of what it fetches from an index alone.
 protocol SortKeyReading: StoreReading {
-  /// Calls `body` with each match in order: its primary key, the bytes that it sorts by, as ``KeyBuilder`` makes them, without the
-  /// primary key behind them, how many of them are the first sort key's, and what reads its value.
-  ///
-  /// False when no index has it all: what has been handed over until then does not count.
-  func forEachSortKey(
-    _ request: ResolvedFetchRequest,
-    _ body: (UInt64, UnsafeRawBufferPointer, Int, () -> AttributeValue?) throws -> Void
-  ) throws -> Bool
+  /// Calls `body` with the sort keys of all matches. Nil when no index has them all, or when `body` answers so.
+  func withSortKeys<R>(_ request: ResolvedFetchRequest, _ body: (SortKeysOnPages) throws -> R?) throws -> R?
+}
+
+/// The sort keys of what a request finds, in order, as they lie on the pages of an index. Valid inside the closure that received them, there in
+/// any thread.
+struct SortKeysOnPages: @unchecked Sendable {
+  // Unchecked: pages of a read transaction do not change.
+
+  /// The keys, page by page. The last eight bytes of each are the primary key, see `PrimaryKeyBytes`; before it are the bytes that the match
+  /// sorts by, as ``KeyBuilder`` makes them.
+  let runs: [PageTree.Run]
+  private let shape: IndexKeyShape
+  private let values: IndexKeyReader
+
+  fileprivate init(_ runs: [PageTree.Run], _ index: IndexSchema) {
+    self.runs = runs
+    shape = IndexKeyShape(index)
+    values = IndexKeyReader(index)
+  }
+
+  /// No shorter sort key has a part that was cut.
+  var shortestCut: Int { shape.shortestCut }
+
+  /// How many bytes the first sort key's part takes; nil when a part was too long for the key, or the key is none of the index's.
+  func lengthOfFirst(_ sortKey: UnsafeRawBufferPointer) -> Int? { shape.lengthOfFirst(sortKey) }
+
+  /// The value of the first sort key, from a key with its primary key.
+  func firstValue(_ key: UnsafeRawBufferPointer) -> AttributeValue? {
+    var found: [AttributeValue] = []
+    return values.values(key, into: &found) ? found.first : nil
+  }
 }
 
 extension LMDBStore: SortKeyReading {
-  func forEachSortKey(
-    _ request: ResolvedFetchRequest,
-    _ body: (UInt64, UnsafeRawBufferPointer, Int, () -> AttributeValue?) throws -> Void
-  ) throws -> Bool {
+  func withSortKeys<R>(_ request: ResolvedFetchRequest, _ body: (SortKeysOnPages) throws -> R?) throws -> R? {
     try read { reader, transaction in
       // Begins again when the catalogue turns out to be old: then nothing has been handed over yet.
       let generation = try parts.meta.number("generation", UInt64.self, transaction) ?? 0
       if generation != reader.catalogue.generation {
         throw UnknownCode(detail: "The catalogue changes again and again.")
       }
-      return try StoredView(reader, transaction).forEachSortKey(request, transaction, body)
+      guard let keys = try StoredView(reader, transaction).sortKeys(request, transaction) else { return nil }
+      return try body(keys)
     }
   }
 }
 
 extension StoredView {
-  fileprivate func forEachSortKey(
-    _ request: ResolvedFetchRequest, _ transaction: borrowing ReadTransaction,
-    _ body: (UInt64, UnsafeRawBufferPointer, Int, () -> AttributeValue?) throws -> Void
-  ) throws -> Bool {
+  fileprivate func sortKeys(_ request: ResolvedFetchRequest, _ transaction: borrowing ReadTransaction) throws
+    -> SortKeysOnPages?
+  {
     guard request.entityNumbers.count == 1, request.limit == 0, request.offset == 0, request.start == nil
-    else { return false }
+    else { return nil }
     guard let (index, ranges) = try wayInOrder(request),
-      let keyspace = reader.catalogue.indexes.keyspaces[index.number]
-    else { return false }
-    let shape = IndexKeyShape(index)
-    let values = IndexKeyReader(index)
-    return try transaction.withCursor(keyspace) { cursor in
-      for range in ranges {
-        let isWhole = try IndexWalk.forwards(range, &cursor) { key, bytes in
-          let sortKey = UnsafeRawBufferPointer(rebasing: bytes.dropLast(8))
-          guard let first = shape.lengthOfFirst(sortKey) else { return false }
-          try body(key, sortKey, first) {
-            var found: [AttributeValue] = []
-            return values.values(bytes, into: &found) ? found.first : nil
-          }
-          return true
-        }
-        if !isWhole { return false }
+      let keyspace = reader.catalogue.indexes.keyspaces[index.number],
+      let tree = PageTree(keyspace, transaction)
+    else { return nil }
+    var runs: [PageTree.Run] = []
+    for range in ranges {
+      let found = range.lower.withUnsafeBytes { lower in
+        guard let upper = range.upper else { return tree.runs(from: lower, below: nil) }
+        return upper.withUnsafeBytes { tree.runs(from: lower, below: $0) }
       }
-      return true
+      guard let found else { return nil }
+      runs += found
     }
+    return SortKeysOnPages(runs, index)
   }
 }
 
@@ -88,8 +103,13 @@ extension StoredView {
 /// Where the parts of an index's keys end.
 private struct IndexKeyShape {
   private let parts: [IndexSchema.Part]
+  /// No shorter key has a part that was cut.
+  let shortestCut: Int
 
-  init(_ index: IndexSchema) { parts = index.parts }
+  init(_ index: IndexSchema) {
+    parts = index.parts
+    shortestCut = index.parts.lazy.filter { KeyLimits.isCut($0.kind) }.map(\.keyLimit).min() ?? .max
+  }
 
   /// How many bytes the first part takes; nil when a part was too long for the key, or the key is none of the index's.
   func lengthOfFirst(_ key: UnsafeRawBufferPointer) -> Int? {

@@ -35,6 +35,24 @@ import Testing
     return result
   }
 
+  /// The keys of the leaf pages, looked at page by page.
+  private func keysOfRuns(
+    _ tree: PageTree?, from lower: UnsafeRawBufferPointer, below upper: UnsafeRawBufferPointer?
+  ) -> [[UInt8]] {
+    guard let tree else { return [] }
+    guard let runs = tree.runs(from: lower, below: upper) else {
+      Issue.record("a page does not look as expected")
+      return []
+    }
+    return runs.flatMap { run in
+      let keys = run.entries.map { Array(run.knownKey($0)) }
+      let lengths = keys.map(\.count)
+      #expect(
+        run.keyLengths().map { [$0.lowerBound, $0.upperBound] } == [lengths.min() ?? 0, lengths.max() ?? 0])
+      return keys
+    }
+  }
+
   /// Keys of 1 to 511 bytes, values from none to some that have pages of their own; several tree depths, holes from deletions.
   @Test(arguments: 0..<6) func aWalkFindsWhatStepsFind(part: Int) throws {
     var random = SeededGenerator(seed: testSeed() &+ UInt64(part))
@@ -73,6 +91,22 @@ import Testing
           let found = try walked(&cursor, from: [])
           let expected = try stepped(&cursor, from: [])
           #expect(found == expected)
+          let tree = PageTree(keyspace, transaction)
+          #expect((tree == nil) == expected.isEmpty)
+          for number in 0..<12 {
+            let bounds = (0..<2).map { _ in keys.randomElement(using: &random) ?? [1] }
+            let lower: [UInt8] = number == 0 ? [] : bounds[0]
+            let upper: [UInt8]? = number < 2 ? nil : bounds[1]
+            let keys = lower.withUnsafeBytes { lower in
+              guard let upper else { return keysOfRuns(tree, from: lower, below: nil) }
+              return upper.withUnsafeBytes { keysOfRuns(tree, from: lower, below: $0) }
+            }
+            let wanted = expected.map(\.key).filter { key in
+              !key.lexicographicallyPrecedes(lower)
+                && upper.map { key.lexicographicallyPrecedes($0) } != false
+            }
+            #expect(keys == wanted)
+          }
           for _ in 0..<12 {
             let start = keys.randomElement(using: &random) ?? [1]
             let all = try stepped(&cursor, from: start)

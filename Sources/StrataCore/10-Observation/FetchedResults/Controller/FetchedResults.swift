@@ -101,7 +101,7 @@ final class ResultsReader {
       var objects: [ManagedObject] = []
       objects.reserveCapacity(range.count)
       list.forEach(from: range.lowerBound) { leaf, place in
-        objects.append(Self.object(leaf.identities[place], leaf.codes[place], stores, context))
+        objects.append(Self.object(leaf.entries.identity(place), leaf.entries.code(place), stores, context))
         return objects.count < range.count
       }
       return objects

@@ -36,7 +36,7 @@ public struct FetchedResultsSnapshot: Sendable {
     requireSection(section)
     if !hasSections { return "" }
     let (leaf, place) = list.find(list.start(ofRun: section))
-    return names[Int(leaf.sections[place])]
+    return names[Int(leaf.entries.section(place))]
   }
 
   /// The positions of a section's objects among all.
@@ -85,7 +85,7 @@ public struct FetchedResultsIdentifiers: RandomAccessCollection, Sendable {
       trap("position \(position) is out of range: there are \(range.count) objects.")
     }
     let (leaf, place) = list.find(range.lowerBound + position)
-    return Self.identifier(leaf.identities[place], leaf.codes[place], stores)
+    return Self.identifier(leaf.entries.identity(place), leaf.entries.code(place), stores)
   }
 
   public struct Iterator: IteratorProtocol {
@@ -98,13 +98,14 @@ public struct FetchedResultsIdentifiers: RandomAccessCollection, Sendable {
 
     public mutating func next() -> ManagedObjectID? {
       guard position < end else { return nil }
-      if leaf == nil || place >= (leaf?.identities.count ?? 0) { (leaf, place) = list.find(position) }
+      if leaf == nil || place >= (leaf?.entries.count ?? 0) { (leaf, place) = list.find(position) }
       guard let leaf else { return nil }
       defer {
         position += 1
         place += 1
       }
-      return FetchedResultsIdentifiers.identifier(leaf.identities[place], leaf.codes[place], stores)
+      return FetchedResultsIdentifiers.identifier(
+        leaf.entries.identity(place), leaf.entries.code(place), stores)
     }
   }
 

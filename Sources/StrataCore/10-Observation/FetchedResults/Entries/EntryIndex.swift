@@ -6,9 +6,11 @@ struct EntryIndex {
   /// The newest version of each leaf by its number.
   private var leaves: ContiguousArray<EntryNode?>
   private var freeNumbers: [Int] = []
-  /// Made when an entry is looked up for the first time.
-  /// Identity → number of the leaf: twelve bytes for a place, about half of the places in use.
-  private var table: KeyTable<UInt32>?
+  /// Made when so many entries have been searched for that making it costs no more.
+  private var table: LeafTable?
+  private var searches = 0
+  /// Searching through all leaves takes about a sixth of the time that making a table takes.
+  private static let mostSearches = 6
   /// By the number of the section's name.
   private(set) var sectionCounts: ContiguousArray<Int>
   /// How many sections have entries.
@@ -18,14 +20,30 @@ struct EntryIndex {
   /// An empty one.
   init() { self = Builder().finish() }
 
-  private init(
-    list: EntryList, leaves: ContiguousArray<EntryNode?>, sectionCounts: ContiguousArray<Int>,
-    sectionCount: Int
-  ) {
-    self.list = list
-    self.leaves = leaves
+  /// Of leaves in order.
+  init(leaves packed: [PackedEntries]) {
+    var sectionCounts: ContiguousArray<Int> = []
+    leaves = []
+    leaves.reserveCapacity(max(packed.count, 1))
+    for entries in packed {
+      leaves.append(EntryNode(edit: 0, leaf: leaves.count, entries))
+      entries.forEachSection { section, count in
+        while sectionCounts.count <= Int(section) { sectionCounts.append(0) }
+        sectionCounts[Int(section)] += count
+      }
+    }
+    if leaves.isEmpty { leaves.append(EntryNode(edit: 0, leaf: 0)) }
+    var level = ContiguousArray(leaves.lazy.compactMap { $0 })
+    while level.count > 1 {
+      let width = EntryNode.mostChildren * 3 / 4
+      level = ContiguousArray(
+        stride(from: 0, to: level.count, by: width).lazy.map { start in
+          EntryNode(edit: 0, children: level[start..<min(start + width, level.count)])
+        })
+    }
+    list = EntryList(root: level[0])
+    sectionCount = sectionCounts.count { $0 > 0 }
     self.sectionCounts = sectionCounts
-    self.sectionCount = sectionCount
   }
 
   /// Whether all entries of each section stand together.
@@ -35,42 +53,35 @@ struct EntryIndex {
 
   /// Takes entries in order.
   struct Builder {
-    private var leaves: ContiguousArray<EntryNode?> = []
-    private var leaf = EntryNode(edit: 0, leaf: 0)
-    private var counts: ContiguousArray<Int> = []
-    private var sectionCount = 0
-
-    /// A leaf that is built is not filled up: the next insertion should not have to split it.
-    private static var fill: Int { EntryNode.mostEntries * 3 / 4 }
+    private var leaves: [PackedEntries] = []
+    private var draft = EntryDraft()
 
     mutating func append(
       _ identity: UInt64, _ code: UInt16, _ section: UInt32, _ key: UnsafeRawBufferPointer
     ) {
-      if leaf.identities.count == Self.fill {
-        leaves.append(leaf)
-        leaf = EntryNode(edit: 0, leaf: leaves.count)
-      }
-      leaf.append(identity, code, section, key)
-      while counts.count <= Int(section) { counts.append(0) }
-      if counts[Int(section)] == 0 { sectionCount += 1 }
-      counts[Int(section)] += 1
+      makeRoom()
+      draft.append(identity, code, section, key)
     }
 
     mutating func append(_ entry: ResultEntry) {
       entry.key.withUnsafeBytes { append(entry.identity, entry.code, entry.section, $0) }
     }
 
+    /// One of another list.
+    mutating func append(_ entries: PackedEntries, _ place: Int) {
+      makeRoom()
+      draft.append(entries, place)
+    }
+
+    private mutating func makeRoom() {
+      if draft.count < EntryNode.usualEntries { return }
+      leaves.append(PackedEntries(draft))
+      draft.removeAll()
+    }
+
     consuming func finish() -> EntryIndex {
-      leaves.append(leaf)
-      var level = leaves.compactMap { $0 }
-      while level.count > 1 {
-        let width = EntryNode.mostChildren * 3 / 4
-        level = stride(from: 0, to: level.count, by: width).map { start in
-          EntryNode(edit: 0, children: Array(level[start..<min(start + width, level.count)]))
-        }
-      }
-      return EntryIndex(
-        list: EntryList(root: level[0]), leaves: leaves, sectionCounts: counts, sectionCount: sectionCount)
+      leaves.append(PackedEntries(draft))
+      return EntryIndex(leaves: leaves)
     }
   }
 
@@ -85,7 +96,7 @@ struct EntryIndex {
     list.forEach { leaf, place in
       let entry = leaf.entry(place)
       if let last, entry.isBefore(last) { broken.append("entry \(count) is before the one in front of it") }
-      if let table, table[entry.identity].map(Int.init) != leaf.number {
+      if let table, table[entry.identity] != leaf.number {
         broken.append("entry \(count) is looked up elsewhere")
       }
       if leaves[leaf.number] !== leaf { broken.append("entry \(count) is in an old version of its leaf") }
@@ -117,40 +128,33 @@ struct EntryIndex {
     #endif
   }
 
-  private mutating func makeTable() {
-    var table = KeyTable<UInt32>(capacity: list.count, blank: 0)
-    list.forEach { leaf, place in
-      table.set(leaf.identities[place], UInt32(leaf.number))
-      return true
-    }
-    self.table = table
-  }
-
   /// The entry of an object as it was reported last.
   mutating func entry(_ identity: UInt64) -> ResultEntry? {
-    if table == nil { makeTable() }
-    guard let number = table?[identity], let leaf = leaves[Int(number)],
-      let place = leaf.identities.firstIndex(of: identity)
+    if table == nil, searches < Self.mostSearches {
+      searches += 1
+      return list.search(identity)
+    }
+    prepareLookups()
+    guard let number = table?[identity], let leaf = leaves[number],
+      let place = leaf.entries.place(of: identity)
     else { return nil }
     return leaf.entry(place)
   }
 
+  /// For many entries that are looked up.
+  mutating func prepareLookups() {
+    if table == nil { table = LeafTable(list) }
+  }
+
   /// The position of an object's entry.
   mutating func position(_ identity: UInt64) -> Int? {
-    if table == nil { makeTable() }
-    guard let number = table?[identity], let leaf = leaves[Int(number)],
-      let place = leaf.identities.firstIndex(of: identity)
-    else { return nil }
-    return leaf.withKey(place) { list.position(of: $0, identity) }
+    entry(identity).map { list.position(of: $0.key, identity) }
   }
 
   // MARK: Changing
 
   /// What was handed out before stays as it is from here on.
-  mutating func beginEdit() {
-    if table == nil { makeTable() }
-    edit += 1
-  }
+  mutating func beginEdit() { edit += 1 }
 
   mutating func insert(_ entry: ResultEntry) {
     let root = editable(list.root)
@@ -181,20 +185,16 @@ struct EntryIndex {
     var builder = Builder()
     var next = 0
     list.forEach { leaf, place in
-      let identity = leaf.identities[place]
+      let identity = leaf.entries.identity(place)
       if removed.contains(identity) { return true }
-      leaf.withKey(place) { key in
-        while next < inserted.count {
-          let entry = inserted[next]
-          let isBefore = entry.key.withUnsafeBytes {
-            EntryNode.order($0, entry.identity, key, identity) < 0
-          }
-          if !isBefore { break }
-          builder.append(entry)
+      if next < inserted.count {
+        let kept = leaf.entry(place)
+        while next < inserted.count, inserted[next].isBefore(kept) {
+          builder.append(inserted[next])
           next += 1
         }
-        builder.append(identity, leaf.codes[place], leaf.sections[place], key)
       }
+      builder.append(leaf.entries, place)
       return true
     }
     for entry in inserted[next...] { builder.append(entry) }
@@ -218,13 +218,13 @@ struct EntryIndex {
   /// Adds an entry below a node of this edit. Returns what has become too much for it.
   private mutating func insert(_ entry: ResultEntry, into node: EntryNode) -> EntryNode? {
     if node.isLeaf {
-      let place = entry.key.withUnsafeBytes { node.lowerBound($0, entry.identity) }
+      let place = entry.key.withUnsafeBytes { node.entries.lowerBound($0, entry.identity) }
       node.insert(entry, at: place)
-      table?.set(entry.identity, UInt32(node.number))
-      if node.identities.count <= EntryNode.mostEntries { return nil }
+      table?.set(entry.identity, node.number)
+      if node.entries.count <= EntryNode.mostEntries { return nil }
       let right = makeLeaf()
-      node.moveEntries(from: node.identities.count / 2, to: right)
-      for identity in right.identities { table?.set(identity, UInt32(right.number)) }
+      node.moveEntries(from: node.entries.count / 2, to: right)
+      right.entries.forEachIdentity { table?.set($0, right.number) }
       return right
     }
     let place = entry.key.withUnsafeBytes { node.child(for: $0, entry.identity) }
@@ -233,14 +233,14 @@ struct EntryIndex {
     node.replace(place, by: child)
     if let right { node.insert(right, at: place + 1) }
     if node.children.count <= EntryNode.mostChildren { return nil }
-    let other = EntryNode(edit: edit, children: [])
+    let other = EntryNode(edit: edit, children: EmptyCollection())
     node.moveChildren(from: node.children.count / 2, to: other)
     return other
   }
 
   private mutating func remove(_ identity: UInt64, _ key: UnsafeRawBufferPointer, from node: EntryNode) {
     if node.isLeaf {
-      if let place = node.identities.firstIndex(of: identity) { node.remove(at: place) }
+      if let place = node.entries.place(of: identity) { node.remove(at: place) }
       return
     }
     let place = node.child(for: key, identity)
@@ -250,7 +250,7 @@ struct EntryIndex {
     if child.summary.count == 0, node.children.count > 1 {
       if child.isLeaf { giveBack(child) }
       node.removeChild(place)
-    } else if child.isLeaf, child.identities.count < EntryNode.mostEntries / 4 {
+    } else if child.isLeaf, child.entries.count < EntryNode.mostEntries / 4 {
       join(place, of: node)
     }
   }
@@ -259,14 +259,14 @@ struct EntryIndex {
   private mutating func join(_ place: Int, of node: EntryNode) {
     let left = place + 1 < node.children.count ? place : place - 1
     guard left >= 0,
-      node.children[left].identities.count + node.children[left + 1].identities.count
+      node.children[left].entries.count + node.children[left + 1].entries.count
         <= EntryNode.mostEntries / 2
     else { return }
     let target = editable(node.children[left])
     let source = editable(node.children[left + 1])
-    let moved = source.identities
+    let moved = source.entries
     source.moveEntries(from: 0, to: target)
-    for identity in moved { table?.set(identity, UInt32(target.number)) }
+    moved.forEachIdentity { table?.set($0, target.number) }
     giveBack(source)
     node.replace(left, by: target)
     node.removeChild(left + 1)

@@ -23,7 +23,7 @@ struct EntryList: Sendable {
       for earlier in 0..<place { position += node.children[earlier].summary.count }
       node = node.children[place]
     }
-    return position + node.lowerBound(key, identity)
+    return position + node.entries.lowerBound(key, identity)
   }
 
   /// The leaf with the entry at a position below `count`, and its place there.
@@ -41,6 +41,17 @@ struct EntryList: Sendable {
     return (node, left)
   }
 
+  /// The entry of an object, looked for in all leaves.
+  func search(_ identity: UInt64) -> ResultEntry? { Self.search(identity, below: root) }
+
+  private static func search(_ identity: UInt64, below node: EntryNode) -> ResultEntry? {
+    if node.isLeaf { return node.entries.place(of: identity).map { node.entry($0) } }
+    for child in node.children {
+      if let found = search(identity, below: child) { return found }
+    }
+    return nil
+  }
+
   /// Which run the entry at a position belongs to.
   func run(at position: Int) -> Int {
     var node = root
@@ -53,7 +64,7 @@ struct EntryList: Sendable {
       }
       node = node.children[place]
     }
-    for section in node.sections[0...(position - sum.count)] { sum.append(section: section) }
+    for place in 0...(position - sum.count) { sum.append(section: node.entries.section(place)) }
     return sum.runs - 1
   }
 
@@ -73,9 +84,9 @@ struct EntryList: Sendable {
       }
       node = node.children[place]
     }
-    for section in node.sections {
+    for place in 0..<node.entries.count {
       var next = sum
-      next.append(section: section)
+      next.append(section: node.entries.section(place))
       if next.runs > run { break }
       sum = next
     }
@@ -88,9 +99,17 @@ struct EntryList: Sendable {
     _ = Self.walk(root, position, body)
   }
 
+  /// Calls `body` with the leaves, in order.
+  func forEachLeaf(_ body: (EntryNode) -> Void) { Self.walkLeaves(root, body) }
+
+  private static func walkLeaves(_ node: EntryNode, _ body: (EntryNode) -> Void) {
+    if node.isLeaf { return body(node) }
+    for child in node.children { walkLeaves(child, body) }
+  }
+
   private static func walk(_ node: EntryNode, _ skip: Int, _ body: (EntryNode, Int) -> Bool) -> Bool {
     if node.isLeaf {
-      for place in min(skip, node.identities.count)..<node.identities.count where !body(node, place) {
+      for place in min(skip, node.entries.count)..<node.entries.count where !body(node, place) {
         return false
       }
       return true

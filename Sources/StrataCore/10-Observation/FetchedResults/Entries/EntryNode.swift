@@ -23,6 +23,17 @@ struct EntrySummary: Equatable {
   var first: UInt32 = 0
   var last: UInt32 = 0
 
+  init() {}
+
+  /// Of entries of one section.
+  init(count: Int, section: UInt32) {
+    if count == 0 { return }
+    self.count = count
+    runs = 1
+    first = section
+    last = section
+  }
+
   mutating func append(_ next: EntrySummary) {
     if next.count == 0 { return }
     if count == 0 {
@@ -40,35 +51,13 @@ struct EntrySummary: Equatable {
     count += 1
     last = section
   }
-
-  /// One more entry, between neighbours of the sections `left` and `right`; nil where there is none.
-  mutating func insert(_ section: UInt32, between left: UInt32?, and right: UInt32?) {
-    count += 1
-    runs += Self.breaks(left, section) + Self.breaks(section, right) - Self.breaks(left, right)
-    if count == 1 { runs = 1 }
-    if left == nil { first = section }
-    if right == nil { last = section }
-  }
-
-  /// One entry less.
-  mutating func remove(_ section: UInt32, between left: UInt32?, and right: UInt32?) {
-    count -= 1
-    runs -= Self.breaks(left, section) + Self.breaks(section, right) - Self.breaks(left, right)
-    if count == 0 { runs = 0 }
-    if left == nil { first = right ?? 0 }
-    if right == nil { last = left ?? 0 }
-  }
-
-  private static func breaks(_ left: UInt32?, _ right: UInt32?) -> Int {
-    left != nil && right != nil && left != right ? 1 : 0
-  }
 }
 
 /// A node of the tree that holds a list of fetched results in order.
 ///
 /// ```
 ///   inner   children, and from the second one on a key that is not above any of the child's and above all before it
-///   leaf    per entry: identity, entity code, section, and its sort key, one behind the other in `bytes`
+///   leaf    per entry: identity, entity code, section, and its sort key, see ``PackedEntries``
 /// ```
 ///
 /// A node is changed only in the edit in which it was made (`edit`), and an edit ends before other code sees the tree: what
@@ -82,13 +71,8 @@ final class EntryNode: @unchecked Sendable {
   let number: Int
   private(set) var summary = EntrySummary()
 
-  // Leaves
-  private(set) var identities: ContiguousArray<UInt64> = []
-  private(set) var codes: ContiguousArray<UInt16> = []
-  private(set) var sections: ContiguousArray<UInt32> = []
-  /// Where each entry's key ends in `bytes`.
-  private var ends: ContiguousArray<UInt32> = []
-  private var bytes: ContiguousArray<UInt8> = []
+  /// Those of a leaf.
+  private(set) var entries = PackedEntries.empty
 
   // Inner nodes
   private(set) var children: ContiguousArray<EntryNode> = []
@@ -96,19 +80,34 @@ final class EntryNode: @unchecked Sendable {
   private(set) var boundIdentities: ContiguousArray<UInt64> = []
 
   static let mostEntries = 192
+  /// A leaf that is built is not filled up: the next insertion should not have to split it.
+  static let usualEntries = mostEntries * 3 / 4
+  /// One that is built of an index is longer: there are many, and few are ever changed. The first insertion splits it.
+  static let indexedEntries = mostEntries * 2
   static let mostChildren = 32
 
   var isLeaf: Bool { number >= 0 }
 
-  init(edit: Int, leaf number: Int) {
+  /// A leaf.
+  init(edit: Int, leaf number: Int, _ entries: PackedEntries = .empty) {
     self.edit = edit
     self.number = number
+    self.entries = entries
+    settle()
   }
 
-  init(edit: Int, children: [EntryNode]) {
+  init(edit: Int, children: some Collection<EntryNode>) {
     self.edit = edit
     number = -1
-    for child in children { append(child) }
+    self.children = ContiguousArray(children)
+    bounds.reserveCapacity(children.count)
+    boundIdentities.reserveCapacity(children.count)
+    for child in children {
+      let (key, identity) = child.firstKey
+      bounds.append(key)
+      boundIdentities.append(identity)
+    }
+    settle()
   }
 
   /// A version of `node` that `edit` may change.
@@ -116,31 +115,18 @@ final class EntryNode: @unchecked Sendable {
     self.edit = edit
     number = node.number
     summary = node.summary
-    identities = node.identities
-    codes = node.codes
-    sections = node.sections
-    ends = node.ends
-    bytes = node.bytes
+    entries = node.entries
     children = node.children
     bounds = node.bounds
     boundIdentities = node.boundIdentities
   }
 
-  // MARK: Keys
-
-  /// Calls `body` with the bytes of an entry's key.
-  @inline(__always)
-  func withKey<R>(_ place: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
-    let start = place == 0 ? 0 : Int(ends[place - 1])
-    let end = Int(ends[place])
-    return bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
-  }
-
-  func key(_ place: Int) -> [UInt8] { withKey(place) { Array($0) } }
+  // MARK: Looking
 
   func entry(_ place: Int) -> ResultEntry {
     ResultEntry(
-      identity: identities[place], code: codes[place], section: sections[place], key: key(place))
+      identity: entries.identity(place), code: entries.code(place), section: entries.section(place),
+      key: entries.key(place))
   }
 
   /// The order of two entries: by their sort keys, then by primary key, then by store.
@@ -154,13 +140,6 @@ final class EntryNode: @unchecked Sendable {
     return leftIdentity < rightIdentity ? -1 : leftIdentity > rightIdentity ? 1 : 0
   }
 
-  /// How many of the leaf's entries come before the key.
-  func lowerBound(_ key: UnsafeRawBufferPointer, _ identity: UInt64) -> Int {
-    identities.indices.partitioningIndex { place in
-      withKey(place) { Self.order($0, identities[place], key, identity) >= 0 }
-    }
-  }
-
   /// The child in which an entry with the key is, or belongs.
   func child(for key: UnsafeRawBufferPointer, _ identity: UInt64) -> Int {
     (1..<children.count).partitioningIndex { place in
@@ -170,60 +149,24 @@ final class EntryNode: @unchecked Sendable {
 
   // MARK: Changing leaves
 
-  /// Adds an entry at the end. The key's bytes are copied.
-  func append(_ identity: UInt64, _ code: UInt16, _ section: UInt32, _ key: UnsafeRawBufferPointer) {
-    identities.append(identity)
-    codes.append(code)
-    sections.append(section)
-    bytes.append(contentsOf: key)
-    ends.append(UInt32(bytes.count))
-    summary.append(section: section)
-  }
+  func insert(_ entry: ResultEntry, at place: Int) { replaceEntries(by: entries.inserting(entry, at: place)) }
 
-  func insert(_ entry: ResultEntry, at place: Int) {
-    identities.insert(entry.identity, at: place)
-    codes.insert(entry.code, at: place)
-    summary.insert(
-      entry.section, between: place > 0 ? sections[place - 1] : nil,
-      and: place < sections.count ? sections[place] : nil)
-    sections.insert(entry.section, at: place)
-    let start = place == 0 ? 0 : Int(ends[place - 1])
-    bytes.insert(contentsOf: entry.key, at: start)
-    ends.insert(UInt32(start), at: place)
-    for index in place..<ends.count { ends[index] += UInt32(entry.key.count) }
-  }
-
-  func remove(at place: Int) {
-    let start = place == 0 ? 0 : Int(ends[place - 1])
-    let end = Int(ends[place])
-    bytes.removeSubrange(start..<end)
-    ends.remove(at: place)
-    for index in place..<ends.count { ends[index] -= UInt32(end - start) }
-    identities.remove(at: place)
-    codes.remove(at: place)
-    let section = sections.remove(at: place)
-    summary.remove(
-      section, between: place > 0 ? sections[place - 1] : nil,
-      and: place < sections.count ? sections[place] : nil)
-  }
+  func remove(at place: Int) { replaceEntries(by: entries.removing(at: place)) }
 
   /// Moves the entries from `place` on to the end of `other`.
   func moveEntries(from place: Int, to other: EntryNode) {
-    for index in place..<identities.count {
-      withKey(index) { other.append(identities[index], codes[index], sections[index], $0) }
-    }
-    let start = place == 0 ? 0 : Int(ends[place - 1])
-    bytes.removeSubrange(start...)
-    ends.removeSubrange(place...)
-    identities.removeSubrange(place...)
-    codes.removeSubrange(place...)
-    sections.removeSubrange(place...)
+    var draft = EntryDraft(other.entries)
+    for moved in place..<entries.count { draft.append(entries, moved) }
+    other.replaceEntries(by: PackedEntries(draft))
+    replaceEntries(by: PackedEntries(EntryDraft(entries, 0..<place)))
+  }
+
+  private func replaceEntries(by entries: PackedEntries) {
+    self.entries = entries
     settle()
   }
 
   // MARK: Changing inner nodes
-
-  func append(_ child: EntryNode) { insert(child, at: children.count) }
 
   func insert(_ child: EntryNode, at place: Int) {
     let (key, identity) = child.firstKey
@@ -261,16 +204,16 @@ final class EntryNode: @unchecked Sendable {
   private var firstKey: (key: [UInt8], identity: UInt64) {
     var node = self
     while !node.isLeaf { node = node.children[0] }
-    return node.identities.isEmpty ? ([], 0) : (node.key(0), node.identities[0])
+    return node.entries.count == 0 ? ([], 0) : (node.entries.key(0), node.entries.identity(0))
   }
 
   private func settle() {
-    var sum = EntrySummary()
     if isLeaf {
-      for section in sections { sum.append(section: section) }
-    } else {
-      for child in children { sum.append(child.summary) }
+      summary = entries.summary
+      return
     }
+    var sum = EntrySummary()
+    for child in children { sum.append(child.summary) }
     summary = sum
   }
 }

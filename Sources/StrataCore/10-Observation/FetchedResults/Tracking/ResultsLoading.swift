@@ -66,23 +66,13 @@ extension ResultsTracker {
     // The section's value must be in the keys: that of the first sort key is.
     guard plan.computed == nil, let first = plan.request.sorts.first else { return nil }
     if let section = plan.section, section.slot != first.slot { return nil }
-    var builder = EntryIndex.Builder()
-    var lastFirst: [UInt8] = []
-    var section = plan.section == nil ? names.numberOfOnly() : nil
-    context.statistics.fetches += 1
-    let isWhole = try reading.forEachSortKey(plan.request) { key, bytes, length, value in
-      let first = UnsafeRawBufferPointer(rebasing: bytes.prefix(length))
-      if plan.section != nil,
-        section == nil || lastFirst.withUnsafeBytes({ IndexEntries.order($0, first) }) != 0
-      {
-        lastFirst = Array(first)
-        section = names.number(for: value() ?? .null)
-      }
-      builder.append(
-        ResultEntry.identity(key, store: store), bound.stamp.entityCode, section ?? 0, bytes)
+    let hasSections = plan.section != nil
+    let leaves = try reading.withSortKeys(plan.request) { keys in
+      IndexLeaves(keys, store: store, code: bound.stamp.entityCode, hasSections: hasSections)
     }
-    guard isWhole else { return nil }
-    let index = builder.finish()
+    guard let leaves else { return nil }
+    context.statistics.fetches += 1
+    let index = EntryIndex(leaves: leaves.packed(names, hasSections: hasSections))
     try requireGrouping(index, plan)
     return index
   }
@@ -92,7 +82,7 @@ extension ResultsTracker {
     var seen: Set<UInt32> = []
     for run in 0..<index.list.runCount {
       let (leaf, place) = index.list.find(index.list.start(ofRun: run))
-      let section = leaf.sections[place]
+      let section = leaf.entries.section(place)
       if !seen.insert(section).inserted {
         hasBrokenSections = true
         throw plan.groupingError(names.names[Int(section)])

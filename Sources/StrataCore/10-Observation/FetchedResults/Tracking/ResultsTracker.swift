@@ -34,7 +34,7 @@ enum ResultsEnd {
 ///                  taken out and put in ▶ positions before and after ▶ report
 /// ```
 ///
-/// Holds eight bytes and a sort key for each object, and no object. What an event costs grows with what it has touched, and with
+/// Holds the identity and the sort key of each object, packed, and no object. What an event costs grows with what it has touched, and with
 /// the logarithm of the list's length; a list of which much is touched is read again and compared. On the context's queue.
 final class ResultsTracker: ContextObserver {
   let context: ManagedObjectContext
@@ -129,14 +129,7 @@ final class ResultsTracker: ContextObserver {
     guard index != nil, let identity = identity(of: id) else { return nil }
     if index?.list.root === shown.root { return index?.position(identity) }
     // Asked while a change is being told: there is no table of what was before.
-    var position = 0
-    var found: Int?
-    shown.forEach { leaf, place in
-      if leaf.identities[place] == identity { found = position }
-      position += 1
-      return found == nil
-    }
-    return found
+    return shown.search(identity).map { shown.position(of: $0.key, identity) }
   }
 
   private func identity(of id: ManagedObjectID) -> UInt64? {
@@ -220,8 +213,10 @@ final class ResultsTracker: ContextObserver {
     if touches.isEmpty { return nil }
     let old = index.list
     let oldCounts = index.sectionCounts
-    for place in touches.indices where touches[place].old != nil {
-      touches[place].oldPosition = index.position(touches[place].identity) ?? -1
+    for place in touches.indices {
+      if let entry = touches[place].old {
+        touches[place].oldPosition = old.position(of: entry.key, entry.identity)
+      }
     }
     if touches.contains(where: \.isMoved) {
       // When it is not held elsewhere, the table of a long list is changed where it lies. A window may have to be read again and compared
@@ -289,11 +284,12 @@ final class ResultsTracker: ContextObserver {
     relatedValues = RelatedValues()
     isBehind = !isListening
     let direct = touched.directIdentities
+    before.prepareLookups()
     var touches: [EntryTouch] = []
     var position = 0
     var kept: Set<UInt64> = []
     after.list.forEach { leaf, place in
-      let identity = leaf.identities[place]
+      let identity = leaf.entries.identity(place)
       let new = leaf.entry(place)
       let old = before.entry(identity)
       if old != nil { kept.insert(identity) }
@@ -308,7 +304,7 @@ final class ResultsTracker: ContextObserver {
     for (place, touch) in touches.enumerated() where touch.old != nil { places[touch.identity] = place }
     position = 0
     before.list.forEach { leaf, place in
-      let identity = leaf.identities[place]
+      let identity = leaf.entries.identity(place)
       if let place = places[identity] {
         touches[place].oldPosition = position
       } else if !kept.contains(identity) {
