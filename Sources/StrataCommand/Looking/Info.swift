@@ -22,7 +22,8 @@ struct Info: StoreTask {
     if json {
       return try output.json([
         "identifier": .string(opened.identifier.uuidString), "saves": .number(Int(try opened.commitNumber())),
-        "bytes": .number(statistics.fileSize), "pageSize": .number(statistics.pageSize),
+        "bytes": .number(statistics.fileSize), "freeBytes": .number(statistics.freeBytes),
+        "pageSize": .number(statistics.pageSize),
         "logBytes": .number(statistics.logSize), "logCommits": .number(statistics.logRecordCount),
         "readers": .number(statistics.readersInUse),
         "entries": .object(entries.map { ($0.key, .number($0.value)) }),
@@ -31,6 +32,7 @@ struct Info: StoreTask {
     try output.line("identifier  \(opened.identifier.uuidString)")
     try output.line("saves       \(try opened.commitNumber())")
     try output.line("bytes       \(statistics.fileSize), in pages of \(statistics.pageSize)")
+    try output.line("free        \(statistics.freeBytes) bytes")
     let log = statistics.logSize
     try output.line(
       "log         \(log == 0 ? "none" : "\(log) bytes, \(statistics.logRecordCount) commits since the checkpoint")"

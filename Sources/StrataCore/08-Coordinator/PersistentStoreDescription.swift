@@ -72,6 +72,9 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var recordsHistory = false
   /// How long the history is kept. Saves of this process delete older entries from time to time.
   public var historyRetention = HistoryRetention()
+  /// Whether the store's file is made shorter by itself: when more than half of it is free, 8 MB at least, and nothing was saved for two seconds, on a thread of its own. Default
+  /// false. `PersistentStoreCoordinator.compact` does it at once.
+  public var compactsAutomatically = false
   /// How long a save waits for another process that is writing, before it fails as busy. So long, in all its steps together, waits opening, too,
   /// when it has to write: for a model that is new to the store, indexes, a history, a migration. A store that fits is opened while other processes write.
   public var timeout: Duration = .seconds(30)

@@ -129,6 +129,23 @@ public final class PersistentContainer: Sendable {
   /// - Throws: ``StorageError`` as ``LMDBStore/flush()`` throws it.
   public func flush() throws { try persistentStoreCoordinator.flush() }
 
+  /// Makes the files of all stores as short as what is in them, while they are used; those that have no file of this library are left out.
+  ///
+  /// See ``PersistentStoreCoordinator/compact(_:progress:)``, which is called for one store after the other.
+  /// - Parameter progress: Called between the transactions, on no thread in particular.
+  /// - Throws: `StorageError`, `CancellationError` as that does; the stores before are compacted then.
+  @discardableResult
+  public func compact(
+    progress: (@Sendable (CompactionReport) -> Void)? = nil
+  ) async throws -> [CompactionReport] {
+    let coordinator = persistentStoreCoordinator
+    var reports: [CompactionReport] = []
+    for store in coordinator.persistentStores where coordinator.canCompact(store) {
+      reports.append(try await coordinator.compact(store, progress: progress))
+    }
+    return reports
+  }
+
   // MARK: Contexts
 
   /// The main-queue context, made at first use, bound to the coordinator (rule 328). Use it on the main actor.

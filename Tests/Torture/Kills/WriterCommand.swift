@@ -46,7 +46,24 @@ struct WriterCommand: ParsableCommand {
       }
       thread.start()
     }
-    while true { sleep(1_000) }
+    Self.compactForEver(container)
+  }
+
+  /// The file gets shorter again and again, while it is written.
+  private static func compactForEver(_ container: PersistentContainer) -> Never {
+    while true {
+      usleep(20_000)
+      do {
+        for store in container.persistentStoreCoordinator.persistentStores {
+          try (store as? LMDBStore)?.compact()
+        }
+      } catch let error as StorageError where error.kind == .busy {
+        // Another process is at it, or writes.
+      } catch {
+        Worker.say("error while compacting: \(error)")
+        Foundation.exit(1)
+      }
+    }
   }
 
   private static func save(_ container: PersistentContainer, _ worker: Int) throws {

@@ -73,6 +73,10 @@ import TortureKit
       let own = LogCrew.number(try store.contents()[0][LogCrew.key(number)])
       Worker.say("saved \(own)")
       if random.chance(6) { try store.flush() }
+      if random.chance(6) {
+        // Another member may be at it.
+        do { try store.compact() } catch let error as StorageError where error.kind == .busy {}
+      }
       // A process that writes nothing for a while gives up its pin.
       if random.chance(1) { usleep(700_000) }
     }

@@ -82,6 +82,7 @@ struct LogStory {
         if try !commit(store), random.chance(33) { break }
         if random.chance(8), try !flush(store), random.chance(33) { break }
         if random.chance(4) { rest(store) }
+        if random.chance(5) { try compact(store) }
       }
       if random.chance(12) { fault().arm(1 + random.below(4)) }
       store.close()
@@ -101,6 +102,24 @@ struct LogStory {
     } catch {
       guard Fault.heal() > 0 else { throw error }
       return false
+    }
+  }
+
+  /// The file gets shorter, and now and then a call fails. Whatever happens, the store has what it had.
+  private mutating func compact(_ store: LogProbe) throws {
+    if random.chance(33) {
+      let function = random.pick([Fault.Function.pwrite, .fdatasync, .ftruncate])
+      Fault(function: function, code: EIO, manner: .once).arm(1 + random.below(8))
+    }
+    do {
+      try store.compact()
+      _ = Fault.heal()
+    } catch {
+      guard Fault.heal() > 0 else { throw error }
+    }
+    let found = try Self.lastAttempt(try store.contents())
+    guard found == last else {
+      throw TortureViolation("after a compaction the store has attempt \(found), not \(last)")
     }
   }
 

@@ -5,7 +5,7 @@ import Synchronization
 import TortureKit
 
 /// What is going on when the power fails: a store is made and written to, alone and by several contexts at once, closed
-/// and opened again, and copied meanwhile; now and then the medium refuses a write.
+/// and opened again, copied meanwhile, and made shorter; now and then the medium refuses a write.
 struct LedgerStory {
   let path: String
   let durability: Durability
@@ -31,6 +31,11 @@ struct LedgerStory {
       if random.chance(50) { try flush(container) }
       if chapter == 0 || random.chance(50) { try copy(container) }
       try saveTogether(container, saves: 3 + random.below(2), copies: chapter == 1)
+      if random.chance(50) {
+        try Ledger.store(container).compact()
+        // What follows uses the pages that are free now.
+        try saveAlone(container, saves: 2)
+      }
       try close(container)
       Promises.Mark.closed.note()
     }

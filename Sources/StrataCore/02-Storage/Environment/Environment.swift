@@ -71,6 +71,8 @@ final class Environment: @unchecked Sendable {
   let leaderThread = Atomic<SystemThread.Number>(0)
   /// Whether the writer thread is at the point where LMDB may wait for another process.
   let isAwaitingOthers = Atomic<Bool>(false)
+  /// Whether a thread of this process compacts the file.
+  let isCompacting = Atomic<Bool>(false)
   /// Commits since the slots of killed readers were looked for. For who serves the queue.
   var commitsSinceReaderCheck = 0
 
@@ -183,6 +185,7 @@ final class Environment: @unchecked Sendable {
       }
       return EnvironmentStatistics(
         pageSize: Int(totals.ms_psize), mapSize: information.me_mapsize, lastPage: information.me_last_pgno,
+        freePages: try view.freePageCount(),
         fileSize: (try? file.system.statusOfDescriptor(descriptor).get())?.size ?? 0,
         readersInUse: environment.map { ReaderTable.slotsInUse($0) } ?? 0, transactionID: view.id,
         keyspaces: parts)

@@ -15,6 +15,8 @@ struct EnvironmentStatistics: Sendable, Hashable {
   var mapSize: Int
   /// The number of the last page ever used.
   var lastPage: Int
+  /// Pages that commits may use again, now or when readers have gone on.
+  var freePages: Int
   /// Bytes in the file.
   var fileSize: Int
   /// Reader slots in use, by all processes, parked readers among them.
@@ -44,11 +46,20 @@ extension Environment {
         let part = try view.statistics(keyspace)
         space.pages[keyspace.name] = part.ms_branch_pages + part.ms_leaf_pages + part.ms_overflow_pages
       }
-      // LMDB's database 0: lists of page numbers, each behind their count.
-      try view.forEach(in: Keyspace(handle: 0, name: "")) { entry in
-        if entry.value.count >= 8 { space.freePages += Int(entry.value.loadUnaligned(as: UInt.self)) }
-      }
+      space.freePages = try view.freePageCount()
       return space
     }
+  }
+}
+
+extension ReadTransaction {
+  /// How many pages the list of free pages has. Costs a look at each part of the list.
+  func freePageCount() throws -> Int {
+    var count = 0
+    // LMDB's database 0: lists of page numbers, each behind their count.
+    try forEach(in: Keyspace(handle: 0, name: "")) { entry in
+      if entry.value.count >= 8 { count += Int(entry.value.loadUnaligned(as: UInt.self)) }
+    }
+    return count
   }
 }

@@ -21,8 +21,8 @@ enum Backup {
       // LMDB cannot compact a store that has lost pages; a plain copy is as good a backup.
       var code = compacting ? mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT)) : 0
       if !compacting || code == MDB_INCOMPATIBLE {
-        if ftruncate(descriptor, 0) != 0 { throw StorageError(errno, "ftruncate", path: destination.path) }
-        code = 0
+        code = system.truncate(descriptor, 0)
+        if code != 0 { throw StorageError(-code, "ftruncate", path: destination.path) }
         try SnapshotCopy(environment: environment, destination: destination, descriptor: descriptor).write()
       }
       if code != 0 { throw StorageError(code, "mdb_env_copyfd2", path: destination.path) }

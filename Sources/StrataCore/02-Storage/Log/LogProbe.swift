@@ -138,6 +138,9 @@ package final class LogProbe: Sendable {
     environment.makeQuietCheckpoint()
   }
 
+  /// Makes the file as short as can be, for the sake of a single page.
+  package func compact() throws { _ = try environment.compact(patience: .milliseconds(60), slack: 0) }
+
   /// Closes the store; the log goes when no other process has the store open.
   package func close() { environment.close() }
 

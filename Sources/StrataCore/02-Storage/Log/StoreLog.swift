@@ -88,6 +88,9 @@ final class StoreLog: @unchecked Sendable {
     flushesPlainCommits = options.flushesCommits
   }
 
+  /// Whether there is a log now. For who holds LMDB's write transaction.
+  var isInForce: Bool { descriptor >= 0 }
+
   /// From now on this environment may begin a log.
   func keep() { lock.withLock { isKept = true } }
 

@@ -25,6 +25,8 @@ struct MetaPage: Equatable {
   /// Bytes of the page that mean something.
   static let size = 152
   static let numberOffset = 0
+  static let freeTreeOffset = 40
+  static let lastPageOffset = 136
   static let transactionOffset = 144
   /// Page sizes that LMDB can hold in its 16-bit offsets and that hold two keys of 511 bytes.
   static let pageSizes = 4096...32768
@@ -73,9 +75,9 @@ struct MetaPage: Equatable {
     magic = bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
     version = bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self)
     mapSize = bytes.loadUnaligned(fromByteOffset: 32, as: UInt64.self)
-    freeTree = TreeRecord(bytes + 40)
+    freeTree = TreeRecord(bytes + Self.freeTreeOffset)
     mainTree = TreeRecord(bytes + 88)
-    lastPage = bytes.loadUnaligned(fromByteOffset: 136, as: UInt64.self)
+    lastPage = bytes.loadUnaligned(fromByteOffset: Self.lastPageOffset, as: UInt64.self)
     transactionID = bytes.loadUnaligned(fromByteOffset: Self.transactionOffset, as: UInt64.self)
   }
 

@@ -16,6 +16,8 @@ struct FileSystem: Sendable {
   var read: @Sendable (_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ offset: Int) -> Int
   /// Writes at an offset: count or negative errno.
   var write: @Sendable (_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer, _ offset: Int) -> Int
+  /// Makes a file shorter: 0 or negative errno.
+  var truncate: @Sendable (_ descriptor: Int32, _ size: Int) -> Int32
   /// Flushes a file or a directory to the medium: 0 or negative errno.
   var sync: @Sendable (_ descriptor: Int32) -> Int32
   /// Flushes a file's bytes, and what is needed to find them again: 0 or negative errno.
@@ -125,6 +127,7 @@ struct FileSystem: Sendable {
     write: { descriptor, buffer, offset in
       retrying { pwrite(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
     },
+    truncate: { descriptor, size in retrying { ftruncate(descriptor, off_t(size)) } },
     sync: { descriptor in
       #if canImport(Darwin)
         // fsync on Apple's systems leaves the data in the drive's cache.

@@ -101,14 +101,18 @@ struct PageTree {
   /// Reads the pages above the leaves, of each leaf its head, and of the first and last one some keys.
   func runs(from lower: UnsafeRawBufferPointer, below upper: UnsafeRawBufferPointer?) -> [Run]? {
     var runs: [Run] = []
-    return addRuns(root, depth, lower, upper, to: &runs) ? runs : nil
+    var visits: UInt64 = 0
+    guard addRuns(root, depth, lower, upper, to: &runs, &visits) else { return nil }
+    return runs.reduce(0) { $0 + $1.entries.count } <= entryCount ? runs : nil
   }
 
   private func addRuns(
     _ number: UInt64, _ level: Int, _ lower: UnsafeRawBufferPointer, _ upper: UnsafeRawBufferPointer?,
-    to runs: inout [Run]
+    to runs: inout [Run], _ visits: inout UInt64
   ) -> Bool {
-    guard number <= lastPage else { return false }
+    // A damaged tree may lead to a page again and again.
+    visits += 1
+    guard number <= lastPage, visits <= lastPage else { return false }
     let page = map + Int(number) * pageSize
     guard level > 1 else { return addLeaf(page, lower, upper, to: &runs) }
     guard let count = PageHeader.entryCount(page, PageFlags.branch, pageSize: pageSize), count > 0 else {
@@ -127,7 +131,8 @@ struct PageTree {
       }
       let offset = PageHeader.offset(page, entry)
       guard offset + NodeHeader.size <= pageSize else { return false }
-      guard addRuns(NodeHeader(page + offset).child, level - 1, lower, upper, to: &runs) else { return false }
+      let child = NodeHeader(page + offset).child
+      guard addRuns(child, level - 1, lower, upper, to: &runs, &visits) else { return false }
     }
     return true
   }
@@ -161,8 +166,7 @@ struct PageTree {
     if isOdd { return false }
     if range.isEmpty { return true }
     runs.append(Run(page: page, pageSize: pageSize, entries: range))
-    // A damaged tree may lead to a page again and again.
-    return runs.count <= entryCount
+    return true
   }
 
   /// The order of two keys, as LMDB has it.

@@ -55,7 +55,10 @@ extension LMDBStore {
         result.map { outcome in
           for (hierarchy, keys) in outcome.reserved { self.allocators[hierarchy].add(keys) }
           self.adopt(catalogue: outcome.catalogue, metadata: outcome.metadata)
-          if outcome.hasWritten { self.removeReplacedFiles() }
+          if outcome.hasWritten {
+            self.removeReplacedFiles()
+            self.automaticCompaction?.noteCommit(of: self)
+          }
           return outcome.value
         })
     }

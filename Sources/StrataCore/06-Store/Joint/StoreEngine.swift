@@ -89,6 +89,9 @@ package protocol StoreEngine: PersistentStore, StoreReading {
   /// The store as one that can be copied to a file; the default is nil.
   var copyableStore: (any CopyableStore)? { get }
 
+  /// The store as one that can give free room back; the default is nil.
+  var compactableStore: (any CompactableStore)? { get }
+
   /// The store as one whose answers come from the program's code; the default is nil.
   var contextualStore: (any ContextualStore)? { get }
 
@@ -112,6 +115,7 @@ extension StoreEngine {
   package var followedStore: (any FollowedStore)? { nil }
   package var indexingStore: (any IndexingStore)? { nil }
   package var copyableStore: (any CopyableStore)? { nil }
+  package var compactableStore: (any CompactableStore)? { nil }
   package var contextualStore: (any ContextualStore)? { nil }
   package func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? { nil }
   package func commitHere(

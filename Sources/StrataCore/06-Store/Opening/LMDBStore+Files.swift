@@ -209,6 +209,7 @@ extension LMDBStore {
     var result = StoreStatistics(
       fileSize: statistics.fileSize, pageSize: statistics.pageSize,
       pageCount: statistics.lastPage + 1, readersInUse: statistics.readersInUse)
+    result.freeBytes = statistics.freePages * statistics.pageSize
     if let log = try parts.environment.logState() {
       (result.logSize, result.logRecordCount) = (log.fileSize, log.recordCount)
     }
@@ -280,6 +281,10 @@ public struct StoreStatistics: Sendable, Hashable {
   public var pageCount: Int
   /// Reader slots in use, by all processes.
   public var readersInUse: Int
+  /// Bytes of pages that are free: saves use them again, and ``LMDBStore/compact(_:)`` gives them back.
+  public var freeBytes = 0
+  /// Bytes of pages in use.
+  public var usedBytes: Int { pageCount * pageSize - freeBytes }
   /// Bytes in the log beside the file; 0 while there is none.
   public var logSize = 0
   /// Transactions in the log since its last checkpoint: what a recovery would carry out again.

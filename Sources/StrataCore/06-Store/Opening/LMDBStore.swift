@@ -29,6 +29,8 @@ public struct LMDBStoreOptions: Sendable {
   public var historyRetention = HistoryRetention()
   /// Whether saves leave the files beside the store that a migration has put it in the place of. They remove them otherwise.
   public var keepsReplacedFiles = false
+  /// When the store is compacted by itself; nil for never.
+  var automaticCompaction: AutomaticCompaction.Policy?
   /// Whether a migration writes all rows anew also where the change of the model needs none to be touched.
   public var migratesAllRows = false
   /// Whether small saves go into a log beside the store. Not for stores in memory.
@@ -81,6 +83,8 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
 
   let parts: StoreParts
   let rowsPerIndexStep: Int
+  /// Compacts the store in quiet moments; nil when that is not wanted.
+  let automaticCompaction: AutomaticCompaction?
   /// By hierarchy number.
   let allocators: [PrimaryKeyAllocator]
   private let versions: StoredVersions
@@ -125,11 +129,15 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
     self.configurationName = configurationName
     isReadOnly = options.isReadOnly || options.opensAsItIs
     rowsPerIndexStep = options.rowsPerIndexStep
+    automaticCompaction =
+      options.isReadOnly || options.opensAsItIs
+      ? nil : options.automaticCompaction.map(AutomaticCompaction.init)
     allocators = opened.counters.map { PrimaryKeyAllocator(counter: $0) }
     state = Mutex(State(catalogues: [opened.catalogue], metadata: opened.metadata))
     newest = Atomic(UInt(bitPattern: Unmanaged.passUnretained(opened.catalogue).toOpaque()))
     hasReplacedFiles = Atomic(
       opened.hasReplacedFiles && !options.keepsReplacedFiles && !options.isReadOnly && !options.opensAsItIs)
+    automaticCompaction?.noteCommit(of: self)
   }
 
   deinit { close() }

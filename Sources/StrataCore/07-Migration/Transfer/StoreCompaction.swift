@@ -26,6 +26,19 @@ extension LMDBStore {
     }
     return (before, try file.status()?.size ?? 0)
   }
+
+  /// Makes the store's file shorter where it lies, while others have it open.
+  ///
+  /// - Throws: as ``compact(_:)``; what opening throws.
+  package static func compactInUse(
+    at url: URL, _ step: @escaping (CompactionReport) throws -> Void
+  ) throws -> CompactionReport {
+    var options = LMDBStoreOptions()
+    options.opensAsItIs = true
+    let store = try openAsCarried(at: url, options: options).store
+    defer { store.close() }
+    return try store.compact(step)
+  }
 }
 
 extension StoreDraft {

@@ -104,6 +104,7 @@ extension PersistentStoreDescription {
     options.recordsHistory = recordsHistory
     options.historyRetention = historyRetention
     options.keepsLog = keepsLog
+    if compactsAutomatically { options.automaticCompaction = AutomaticCompaction.Policy() }
     if let commitsBeforeLog { options.commitsBeforeLog = commitsBeforeLog }
     return options
   }

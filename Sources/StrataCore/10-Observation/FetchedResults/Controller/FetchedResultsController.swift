@@ -15,8 +15,8 @@ import Foundation
 /// changes of other objects that the predicate, a sort key or the section key path leads to (rule 261). Replaying what is
 /// reported on the old list gives what the context would fetch (rule 265).
 ///
-/// Holds IDs and sort keys, and no object: mostly four bytes for each, what its sort key has not in common with those around it, and four more
-/// once changes are followed. An event costs what it has touched, times the logarithm of the list's length; it reads the rows that have been
+/// Holds IDs and sort keys, and no object: mostly four bytes for each, what its sort key has not in common with those around it, and four to
+/// some forty more once changes are followed. An event costs what it has touched, times the logarithm of the list's length; it reads the rows that have been
 /// touched, and makes no objects.
 ///
 /// Belongs to its context's queue, holds the context, and does not hold its delegate. Changes are followed while there is a

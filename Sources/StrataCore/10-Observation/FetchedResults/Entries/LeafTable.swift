@@ -11,10 +11,12 @@ struct LeafTable {
   private let store: Int
   private let first: UInt64
   private var near: ContiguousArray<UInt32>
-  private var far = KeyTable<UInt32>(blank: 0)
+  private var far: KeyTable<UInt32>
 
   /// So many keys in between take no more than the other table does for each entry.
   private static let mostKeysPerEntry: UInt64 = 6
+  /// What the other table begins with where few keys are expected in it.
+  private static let fewKeys = 640
 
   init(_ list: EntryList) {
     var lowest = UInt64.max
@@ -30,6 +32,7 @@ struct LeafTable {
     let count = list.count == 0 ? 0 : ResultEntry.primaryKey(highest) - first + 1
     let isNear = count <= Self.mostKeysPerEntry * UInt64(list.count)
     // Some more for objects that come: their keys follow.
+    far = KeyTable(capacity: isNear ? Self.fewKeys : list.count, blank: 0)
     near = ContiguousArray(repeating: 0, count: isNear ? Int(count + count / 16) : 0)
     list.forEachLeaf { leaf in
       let number = leaf.number

@@ -76,9 +76,8 @@ struct PackedEntries: @unchecked Sendable {
       longestKey = longest
       let isUniform = shortest == longest
       isNarrow = differing & ~Self.narrow == 0
-      // What the first and the last one begin with, all in between begin with, too.
-      let shorter = min(firstKey.count, lastKey.count)
-      while prefixLength < shorter, firstKey[prefixLength] == lastKey[prefixLength] { prefixLength += 1 }
+      // What the first and the last one begin with, all in between begin with, too: in order none is shorter than that. In a damaged file one may be.
+      while prefixLength < shortest, firstKey[prefixLength] == lastKey[prefixLength] { prefixLength += 1 }
       total -= count * prefixLength
       suffixLength = isUniform ? firstKey.count - prefixLength : -1
       endWidth = isUniform ? 0 : total <= Int(UInt16.max) ? 2 : 4

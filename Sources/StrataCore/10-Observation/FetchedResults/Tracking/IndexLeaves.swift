@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 
 /// The leaves of a list, made of the sort keys that lie in an index: what is on many pages is packed in several threads at once.
 struct IndexLeaves {
@@ -24,13 +25,17 @@ struct IndexLeaves {
     self.code = code
     let count = (keys.runs.count + Self.pagesInPart - 1) / Self.pagesInPart
     var parts = [Part?](repeating: nil, count: count)
+    let hasFailed = Atomic(false)
     parts.withUnsafeMutableBufferPointer { parts in
       // Unsafe: each iteration writes a place of its own, and all are done when this returns.
       nonisolated(unsafe) let parts = parts
       @Sendable func make(_ number: Int) {
+        // What is left to a fetch is not packed for nothing.
+        if hasFailed.load(ordering: .relaxed) { return }
         let start = number * Self.pagesInPart
         let runs = keys.runs[start..<min(start + Self.pagesInPart, keys.runs.count)]
         parts[number] = Self.part(keys, runs, store, hasSections)
+        if parts[number] == nil { hasFailed.store(true, ordering: .relaxed) }
       }
       if count > 1 {
         DispatchQueue.concurrentPerform(iterations: count) { make($0) }
@@ -84,6 +89,8 @@ struct IndexLeaves {
     private var part: Part
     private var used = 0
     private var total = 0
+    /// The last key of the leaf before.
+    private var previous: UnsafeRawBufferPointer?
     /// What the keys of the section begin with that was begun last.
     private var section: UnsafeRawBufferPointer?
 
@@ -107,8 +114,10 @@ struct IndexLeaves {
       let layout = PackedEntries.Layout(
         count: count, identity: { ResultEntry.identity(PrimaryKeyBytes.last(of: entries[$0]), store: store) },
         key: { Self.sortKey(entries[$0]) })
-      guard used + layout.byteCount <= room, areWhole(entries, layout), !hasSections || addSections(entries)
+      guard used + layout.byteCount <= room, areInOrder(entries), areWhole(entries, layout),
+        !hasSections || addSections(entries)
       else { return false }
+      previous = entries[count - 1]
       layout.write(
         count: count, to: part.memory.start + used,
         identity: { ResultEntry.identity(PrimaryKeyBytes.last(of: entries[$0]), store: store) },
@@ -116,6 +125,16 @@ struct IndexLeaves {
       part.leaves.append((count, layout, used))
       used += layout.byteCount
       total += count
+      return true
+    }
+
+    /// Whether each key is above the one before it, also above the last one of the leaf before: a list is searched by its order.
+    private func areInOrder(_ entries: UnsafeBufferPointer<UnsafeRawBufferPointer>) -> Bool {
+      var last = previous
+      for key in entries {
+        if let last, IndexEntries.order(last, key) >= 0 { return false }
+        last = key
+      }
       return true
     }
 
@@ -172,8 +191,9 @@ struct IndexLeaves {
           var sections = ContiguousArray(repeating: section, count: leaf.count)
           while let next = starts.first, next.place < end {
             section = next.number
-            for place in next.place..<end { sections[place - start] = section }
             starts.removeFirst()
+            let behind = min(starts.first?.place ?? end, end)
+            for place in next.place..<behind { sections[place - start] = section }
           }
           result.append(PackedEntries(entries, sections: sections))
         } else {

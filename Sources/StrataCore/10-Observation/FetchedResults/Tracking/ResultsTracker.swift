@@ -210,7 +210,11 @@ final class ResultsTracker: ContextObserver {
       }
     }
     touches.removeAll { $0.old == nil && $0.new == nil || $0.isIdle }
-    if touches.isEmpty { return nil }
+    if touches.isEmpty {
+      // How often the list was searched, and the table that may have been made.
+      self.index = index
+      return nil
+    }
     let old = index.list
     let oldCounts = index.sectionCounts
     for place in touches.indices {
