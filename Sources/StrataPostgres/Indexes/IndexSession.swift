@@ -81,7 +81,7 @@ final class IndexSession: Sendable {
       if let made, entry?.relation != made { try run(table.drop(made)) }
       guard let entry, entry.isWanted, entry.added == added else { return false }
       if entry.isValid {
-        if made != nil { try finish(index) }
+        if made != nil { finish(index, added) }
         return true
       }
       if entry.isThere { try run(table.drop(entry.relation)) }
@@ -97,12 +97,19 @@ final class IndexSession: Sendable {
     }
   }
 
-  private func finish(_ index: IndexSchema) throws {
+  /// The index is complete, whatever fails from here on.
+  private func finish(_ index: IndexSchema, _ added: AddedIndex) {
     let owner = table.mapping.table(ofEntity: index.owner)
-    // Of the first characters of texts the server knows nothing yet.
-    let isOfTexts = index.parts.contains { owner.column(index.owner, $0.slot)?.type == .text }
-    if isOfTexts { try run("ANALYZE \(owner.name)") }
-    try connection.run(table.telling())
+    do {
+      // Of the first characters of texts the server knows nothing yet.
+      let isOfTexts = index.parts.contains { owner.column(index.owner, $0.slot)?.type == .text }
+      if isOfTexts { try run("ANALYZE \(owner.name)") }
+      try connection.run(table.telling())
+    } catch {
+      Diagnostics.write(
+        "the index \(added.qualifiedName) is complete; programs that have the store open may learn of it when they open it next: \(error)",
+        .error)
+    }
   }
 
   /// Drops an index that is not wanted any more, and forgets it. Only in turn.

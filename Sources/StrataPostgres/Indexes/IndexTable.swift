@@ -85,12 +85,19 @@ struct IndexTable {
 
   // MARK: Writing
 
+  /// Returns a row where the namespace holds the store, in this version.
+  func guarding() -> SQLStatement {
+    var statement = SQLStatement("SELECT 1 FROM \(store) s WHERE s.identifier = ")
+    statement += statement.bind(.uuid(identifier), as: .uuid) ?? "NULL"
+    statement += " AND s.generation = \(mapping.generation)"
+    return statement
+  }
+
   /// The statements that put an index into the table, unless there is one of that name, and tell which one is there now. The first one returns no row where the
   /// namespace does not hold the store, or not of this version, any more.
   func additions(_ added: AddedIndex, relation: String) throws -> [SQLStatement] {
-    var guarding = SQLStatement("SELECT 1 FROM \(store) s WHERE s.identifier = ")
-    guarding += guarding.bind(.uuid(identifier), as: .uuid) ?? "NULL"
-    guarding += " AND s.generation = \(mapping.generation) FOR SHARE"
+    var guarding = guarding()
+    guarding += " FOR SHARE"
     var insertion = SQLStatement("INSERT INTO \(table) (name, definition, relation) SELECT ")
     insertion += insertion.bind(added.qualifiedName) + ", " + insertion.bind(try Catalogue.json(added))
     insertion += ", " + insertion.bind(relation) + " FROM \(store) s WHERE s.identifier = "
@@ -118,10 +125,18 @@ struct IndexTable {
     ]
   }
 
-  /// Says that an index is to go; returns whether it was wanted.
-  func unwanting(_ name: String) -> SQLStatement {
-    var statement = SQLStatement("UPDATE \(table) SET is_wanted = false WHERE is_wanted AND name = ")
-    statement += statement.bind(name) + " RETURNING 1"
+  /// Says that an index is to go, where the namespace holds the store in this version, and the role may drop what there is.
+  /// - Parameter relation: Its name on the server, where no other index that has got the name since is meant.
+  func unwanting(_ name: String, relation: String? = nil) -> SQLStatement {
+    var statement = SQLStatement("UPDATE \(table) x SET is_wanted = false WHERE x.is_wanted AND x.name = ")
+    statement += statement.bind(name)
+    if let relation { statement += " AND x.relation = " + statement.bind(relation) }
+    statement += " AND EXISTS (SELECT 1 FROM \(store) s WHERE s.identifier = "
+    statement += statement.bind(.uuid(identifier), as: .uuid) ?? "NULL"
+    statement += " AND s.generation = \(mapping.generation))"
+    statement +=
+      " AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = x.relation AND NOT pg_catalog.pg_has_role(c.relowner, 'USAGE') AND n.nspname = "
+    statement += statement.bind(mapping.namespace) + "::text)"
     return statement
   }
 

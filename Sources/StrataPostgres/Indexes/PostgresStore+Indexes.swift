@@ -16,8 +16,9 @@ extension PostgresStore: IndexingStore {
     try requireOpen()
     let index = try requireRoom(for: added)
     try Task.checkCancellation()
-    let isNew: Bool
-    do { isNew = try await register(added) } catch { throw translated(error, "add index") }
+    /// The name on the server, where nobody wanted it before.
+    let relation: String?
+    do { relation = try await register(added) } catch { throw translated(error, "add index") }
     do {
       let total = report == nil ? 0 : try await rowCount(index)
       let session = try await makeSession()
@@ -29,34 +30,51 @@ extension PostgresStore: IndexingStore {
         return try session.build(added, index)
       }
       guard isThere else { throw added.wasRemoved }
-      try await Self.away {
-        try self.read(isCounted: false) { _, connection in try self.learnIndexes(connection) }
+      // It is complete, whatever comes now.
+      do {
+        try await Self.away {
+          try self.read(isCounted: false) { _, connection in try self.learnIndexes(connection) }
+        }
+      } catch {
+        Diagnostics.write(
+          "the index \(added.qualifiedName) is complete; this program uses it when it has learned of it: \(translated(error, "add index"))",
+          .error)
       }
       progress.complete()
     } catch {
-      if isNew { await giveUp(added) }
+      if let relation { await giveUp(added, relation) }
       throw hasEnded ? Self.closed : translated(error, "add index")
     }
   }
 
   /// Has the server drop an index that was added (`DROP INDEX CONCURRENTLY`).
-  /// - Throws: ``CoreDataError`` when no such index was added to the store; ``StorageError``; `CancellationError`: it will go then all the same.
+  /// - Throws: ``CoreDataError`` when no such index was added to the store, or when the store was replaced or migrated meanwhile; ``StorageError``, of kind `refused` where the role
+  /// does not own the table; `CancellationError`: it goes then all the same.
   package func removeIndex(named name: String) async throws {
     try requireOpen()
     try requireWritable()
     let table = indexTable
     do {
-      let isThere = try await Self.away {
+      let entry = try await Self.away {
         try self.read { _, connection in
           let results = try connection.run(
-            [table.unwanting(name), table.question(name)], deadline: self.deadline())
-          return results[1].rowCount > 0
+            [table.guarding(), table.unwanting(name), table.question(name)], deadline: self.deadline())
+          guard results[0].rowCount > 0 else { throw HistoryTable.isReplaced }
+          return try table.entries(results[2]).first
         }
       }
-      guard isThere else {
+      guard let entry else {
         throw AddedIndex.isNone(name, isOfModel: mapping.schema.indexes.contains { $0.name == name })
       }
-      try await drop(name)
+      guard !entry.isWanted else {
+        throw StorageError(
+          .refused, operation: "remove index", path: pool.address.words,
+          detail: "The index \(name) belongs to a role that this one is no member of.")
+      }
+      do { try await drop(name) } catch is CancellationError {
+        settleIndexes(waits: true)
+        throw CancellationError()
+      }
     } catch { throw hasEnded ? Self.closed : translated(error, "remove index") }
   }
 
@@ -90,6 +108,15 @@ extension PostgresStore: IndexingStore {
         "The table “\(mapping.table(ofEntity: index.owner).plainName)” is somebody else's, which the store has taken over: its owner adds indexes to it."
       )
     }
+    let texts = index.parts.count {
+      mapping.table(ofEntity: index.owner).column(index.owner, $0.slot)?.type == .text
+    }
+    guard texts <= Self.mostTexts else {
+      throw CoreDataError(
+        .persistentStoreOperation,
+        "The index \(added.qualifiedName) is over \(texts) texts: an entry of an index on PostgreSQL has room for \(Self.mostTexts), and saves of longer ones would fail."
+      )
+    }
     guard indexTable.creation(index, relation: "", isConcurrent: true) != nil else {
       throw CoreDataError(
         .persistentStoreOperation,
@@ -98,8 +125,11 @@ extension PostgresStore: IndexingStore {
     return index
   }
 
-  /// Notes that an index is wanted; whether it was not before.
-  private func register(_ added: AddedIndex) async throws -> Bool {
+  /// An entry has 2,704 bytes at most; the first 256 characters of a text may be 1,024.
+  private static let mostTexts = 2
+
+  /// Notes that an index is wanted; its name on the server if it was not before, else nil.
+  private func register(_ added: AddedIndex) async throws -> String? {
     let table = indexTable
     let relation = IndexTable.relation(added)
     while true {
@@ -114,7 +144,7 @@ extension PostgresStore: IndexingStore {
       guard let entry else { throw SQLResult.damaged }
       if entry.isWanted {
         guard entry.added == added else { throw added.isTaken }
-        return entry.relation == relation
+        return entry.relation == relation ? relation : nil
       }
       // Another one of that name is on its way out.
       try await drop(added.qualifiedName)
@@ -144,17 +174,19 @@ extension PostgresStore: IndexingStore {
   }
 
   /// Takes back what was noted. The server may have to wait for others before it can drop what there is: nobody waits for that.
-  private func giveUp(_ added: AddedIndex) async {
+  private func giveUp(_ added: AddedIndex, _ relation: String) async {
     let table = indexTable
     do {
       try await Self.away {
-        try self.pool.makeSeparate().run(table.unwanting(added.qualifiedName), deadline: self.deadline())
+        try self.pool.makeSeparate().run(
+          table.unwanting(added.qualifiedName, relation: relation), deadline: self.deadline())
         return
       }
     } catch {
       Diagnostics.write(
         "the index \(added.qualifiedName), which could not be built, is still wanted: the next program that opens the store builds it. (\(translated(error, "remove index")))",
         .error)
+      return
     }
     // The session that has been given up may not have ended yet.
     settleIndexes(waits: true)
@@ -185,15 +217,22 @@ extension PostgresStore: IndexingStore {
     } else if try !session.takeTurn() {
       return
     }
+    // One that fails keeps no other from being settled.
+    var failure: (any Error)?
     for entry in try session.entries() where isUnsettled(entry) {
-      guard entry.isWanted else {
-        try session.drop(entry.name)
-        continue
-      }
-      // One of another version of the model, or of Strata, is for those who know it.
-      guard let added = entry.added, let index = try? added.checked(mapping.schema) else { continue }
-      _ = try session.build(added, index)
+      do {
+        guard entry.isWanted else {
+          try session.drop(entry.name)
+          continue
+        }
+        // One of another version of the model, or of Strata, is for those who know it.
+        guard let added = entry.added, let index = try? added.checked(mapping.schema) else { continue }
+        _ = try session.build(added, index)
+      } catch let error as CancellationError {
+        throw error
+      } catch { failure = failure ?? error }
     }
+    if let failure { throw failure }
   }
 
   /// Takes over what there is of added indexes.
@@ -236,7 +275,12 @@ extension PostgresStore: IndexingStore {
     while true {
       await Self.rest(pause)
       if let result = outcome.withLock({ $0 }) {
-        if isUnwanted, let added, case .failure(is CancellationError) = result { throw added.wasRemoved }
+        if case .failure(let error) = result,
+          error is CancellationError || (error as? SQLError)?.state == "57014"
+        {
+          if isUnwanted, let added { throw added.wasRemoved }
+          if Task.isCancelled || hasEnded { throw CancellationError() }
+        }
         return try result.get()
       }
       pause = min(pause * 2, Self.longestPause)

@@ -20,9 +20,15 @@ struct ConnectFailure {
     self.needsPassword = needsPassword
     var states: [String] = []
     var words: [String] = []
+    /// To whom the last one of `states` belongs.
+    var server: Substring?
     for line in message.split(separator: "\n") where !line.hasPrefix("LOCATION:") {
       var text = line.trimmingCharacters(in: .whitespaces)
       if let range = Self.state(in: text) {
+        // A server may be asked twice, with encryption and without: what it said last counts.
+        let asked = text.firstRange(of: " failed: ").map { text[..<$0.lowerBound] }
+        if asked != nil, asked == server { states.removeLast() }
+        server = asked
         states.append(String(text[range].prefix(5)))
         text.removeSubrange(range)
       }

@@ -17,7 +17,8 @@ final class RefusingServer: Sendable {
   /// - Parameters:
   ///   - severity: The word in the server's language.
   ///   - state: The SQLSTATE.
-  init(_ severity: String, _ state: String, _ message: String) throws {
+  ///   - first: What it answers those instead who come first, one after the other.
+  init(_ severity: String, _ state: String, _ message: String, first: [String] = []) throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard listener >= 0 else { throw Failure(call: "socket") }
     self.listener = listener
@@ -33,20 +34,25 @@ final class RefusingServer: Sendable {
     }
     guard isBound else { throw Failure(call: "bind") }
     port = UInt16(bigEndian: address.sin_port)
-    var fields: [UInt8] = []
-    for (code, text) in [("S", severity), ("V", "FATAL"), ("C", state), ("M", message)] {
-      fields += Array(code.utf8) + Array(text.utf8) + [0]
+    let answers = (first + [state]).map { state in
+      var fields: [UInt8] = []
+      for (code, text) in [("S", severity), ("V", "FATAL"), ("C", state), ("M", message)] {
+        fields += Array(code.utf8) + Array(text.utf8) + [0]
+      }
+      fields.append(0)
+      let size = UInt32(fields.count + 4)
+      return [UInt8(ascii: "E")] + withUnsafeBytes(of: size.bigEndian) { Array($0) } + fields
     }
-    fields.append(0)
-    let size = UInt32(fields.count + 4)
-    let answer = [UInt8(ascii: "E")] + withUnsafeBytes(of: size.bigEndian) { Array($0) } + fields
     let thread = Thread { [weak self, listener] in
+      var place = 0
       while true {
         let client = accept(listener, nil, nil)
         if client < 0 { return }
         self?.count.withLock { $0 += 1 }
         var request = [UInt8](repeating: 0, count: 4_096)
         _ = recv(client, &request, request.count, 0)
+        let answer = answers[min(place, answers.count - 1)]
+        place += 1
         _ = send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
         close(client)
       }
