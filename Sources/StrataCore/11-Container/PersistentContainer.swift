@@ -131,7 +131,7 @@ public final class PersistentContainer: Sendable {
 
   /// Makes the files of all stores as short as what is in them, while they are used; those that have no file of this library are left out.
   ///
-  /// See ``PersistentStoreCoordinator/compact(_:progress:)``, which is called for one store after the other.
+  /// See `compact(_:progress:)` of ``PersistentStoreCoordinator``, which is called for one store after the other.
   /// - Parameter progress: Called between the transactions, on no thread in particular.
   /// - Throws: `StorageError`, `CancellationError` as that does; the stores before are compacted then.
   @discardableResult
