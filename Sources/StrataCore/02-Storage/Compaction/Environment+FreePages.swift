@@ -74,11 +74,13 @@ extension Environment {
         pageSize: anchor.pageSize, pageCount: Int(anchor.lastPage) + 1, usable: [],
         heldCount: list.pageCount, oldest: oldest, newest: newest)
     }
-    let exchange = AnchorExchange(file: file, data: data, old: bytes, new: draft.anchor) { [self] in
-      if let log { return try log.flushData(handle) }
-      let code = mdb_env_sync(environment, 1)
-      if code != 0 { throw StorageError(code, "fdatasync", path: path) }
-    }
+    let exchange = AnchorExchange(
+      file: file, data: data, old: bytes, new: draft.anchor,
+      flush: { [self] in
+        if let log { return try log.flushData(handle) }
+        let code = mdb_env_sync(environment, 1)
+        if code != 0 { throw StorageError(code, "fdatasync", path: path) }
+      }, doubt: { [self] error in log?.doubtData(error) ?? error })
     try exchange.write(draft.writes)
     try exchange.run()
     if let log, log.isInForce { try log.checkpoint(handle) }
@@ -96,6 +98,8 @@ private struct AnchorExchange {
   let old: [UInt8]
   let new: [UInt8]
   let flush: () throws -> Void
+  /// Says of the store that the medium may not have what the file seems to hold, where there is a log to recover it from.
+  let doubt: (any Error) -> any Error
 
   private var meta: MetaPage { MetaPage(old) }
   /// Anchors are written from here on, as LMDB does: what comes before is always the same.
@@ -121,9 +125,13 @@ private struct AnchorExchange {
       try flush()
       try write(new, of: newest)
     } catch {
-      // Whatever the medium has of them, both lead to the same rows. Who opens the store next finds anchors in any case.
-      try? write(old, of: newest)
-      try? before.withUnsafeBytes { try write($0, at: place) }
+      // The medium may have the new list, whose pages the next commit may take by the old one. So the old anchors are durable before there is a next commit.
+      do {
+        try write(old, of: newest)
+        try flush()
+        try before.withUnsafeBytes { try write($0, at: place) }
+        try flush()
+      } catch let second { throw doubt(second) }
       throw error
     }
     try flush()

@@ -367,10 +367,15 @@ final class StoreLog: @unchecked Sendable {
     let code = mdb_env_sync(mdb_txn_env(transaction), 1)
     if code == 0 { return }
     let error = StorageError(code, "fdatasync", path: file.path)
-    if descriptor < 0 { throw error }
     // The system may call pages clean that the medium does not have. The log still has what is in them, and must keep it.
+    throw doubtData(error)
+  }
+
+  /// Says that the medium may not have what the data file seems to hold, after `error`.
+  func doubtData(_ error: any Error) -> any Error {
+    guard descriptor >= 0, let error = error as? StorageError else { return error }
     flag(.suspect)
-    throw suspect(error)
+    return suspect(error)
   }
 
   func suspect(_ error: StorageError) -> StorageError {
