@@ -63,9 +63,7 @@ extension PersistentStoreCoordinator {
   }
 
   private func requireCompactable(_ store: any PersistentStore) throws -> any CompactableStore {
-    guard let engine = engine(store) else {
-      throw CoreDataError(.persistentStoreOperation, "The store is not attached to this coordinator.")
-    }
+    let engine = try attachedEngine(store)
     guard let store = engine.compactableStore else {
       throw CoreDataError(
         .persistentStoreOperation,

@@ -22,8 +22,8 @@ extension PersistentStoreCoordinator {
   ///   - store: A store of this coordinator.
   ///   - progress: Called after each step, on no thread in particular.
   /// - Throws: `ModelError` for names that the model does not have, attributes that cannot be indexed and spatial indexes; `CoreDataError` 134070 when the
-  ///   store is not attached here or of another engine, when another index has the name, or when it was removed meanwhile; `StorageError`
-  ///   of the file; `CancellationError` when the task was cancelled. Then there is no such index, unless it had been
+  ///   store is not attached here or of another engine, when another index has the name, when the store's engine cannot keep the index, or when it was removed meanwhile, 134030 when it is
+  ///   read-only, 134100 when it was migrated meanwhile; `StorageError` of the file or the server; `CancellationError` when the task was cancelled. Then there is no such index, unless it had been
   ///   added before.
   public func addIndex(
     _ index: sending FetchIndexDescription, toEntityNamed name: String, in store: any PersistentStore,
@@ -52,8 +52,8 @@ extension PersistentStoreCoordinator {
   /// Removes an index that was added to `store`. Fetches find their rows without it from then on.
   ///
   /// An index that the model declares as well stays for the model's sake.
-  /// - Throws: `CoreDataError` 134070 when the store is not attached here, when it has no such index, or when only the model declares it;
-  ///   `StorageError` of the file.
+  /// - Throws: `CoreDataError` 134070 when the store is not attached here, when it has no such index, or when only the model declares it,
+  ///   134030 when it is read-only, 134100 when it was migrated meanwhile; `StorageError` of the file or the server; `CancellationError` on PostgreSQL: it goes then all the same.
   public func removeIndex(
     named index: String, ofEntityNamed name: String, in store: any PersistentStore
   ) async throws {
@@ -67,9 +67,7 @@ extension PersistentStoreCoordinator {
   }
 
   private func requireAttached(_ store: any PersistentStore) throws -> any IndexingStore {
-    guard let engine = engine(store) else {
-      throw CoreDataError(.persistentStoreOperation, "The store is not attached to this coordinator.")
-    }
+    let engine = try attachedEngine(store)
     guard let store = engine.indexingStore else {
       throw CoreDataError(
         .persistentStoreOperation,

@@ -61,6 +61,16 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     bindings.first { $0.store === store }?.store
   }
 
+  static var isNotAttached: CoreDataError {
+    CoreDataError(.persistentStoreOperation, "The store is not attached to this coordinator.")
+  }
+
+  /// - Throws: `CoreDataError` 134070 when the store is not attached here.
+  final func attachedEngine(_ store: any PersistentStore) throws -> any StoreEngine {
+    guard let engine = engine(store) else { throw Self.isNotAttached }
+    return engine
+  }
+
   /// Opens a store and attaches it.
   ///
   /// A store that was written with another version of the model is migrated first, unless the description says otherwise; see
@@ -166,7 +176,7 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     post(Self.willRemoveStoreNotification, [:])
     let binding = try state.withLock { state in
       guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else {
-        throw CoreDataError(.persistentStoreOperation, "The store is not attached to this coordinator.")
+        throw Self.isNotAttached
       }
       defer {
         state.bindings[index] = nil
@@ -264,7 +274,7 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     }
     try state.withLock { state in
       guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else {
-        throw CoreDataError(.persistentStoreOperation, "The store is not attached to this coordinator.")
+        throw Self.isNotAttached
       }
       state.metadata[index] = values
     }

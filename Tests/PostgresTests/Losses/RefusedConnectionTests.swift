@@ -44,7 +44,7 @@ import Testing
     #expect(server.attempts == 1)
   }
 
-  @Test func aBusyServerIsAskedAgainUntilTheTimeout() throws {
+  @Test func aBusyServerIsToldAsBusyAtTheTimeout() throws {
     let words = "tut mir leid, schon zu viele Verbindungen"
     let server = try RefusingServer("SCHWERWIEGEND", "53300", words)
     let error = try error([server], timeout: .seconds(5))

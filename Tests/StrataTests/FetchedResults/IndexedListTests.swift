@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import Testing
+import TortureKit
 
 /// Lists of many leaves that come from an index: what a fetch finds at the beginning, and by replaying what is told ever after.
 @Suite struct IndexedListTests {
@@ -28,7 +29,7 @@ import Testing
   /// Values in no order, with ties, nil, zeros in texts; `longText` is too long for a key.
   private static func fill(_ store: TemporaryStore, _ count: Int, seed: UInt64, longText: Bool = false) throws
   {
-    var random = Random(state: seed)
+    var random = SeededGenerator(seed: seed)
     var next = 0
     _ = try store.context().execute(
       BatchInsertRequest(entityName: "Note") { values in
@@ -43,17 +44,6 @@ import Testing
         next += 1
         return false
       })
-  }
-
-  /// SplitMix64.
-  private struct Random: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ mixed >> 31
-    }
   }
 
   private static func request(_ sorts: [FetchSort], _ format: String?) throws -> FetchRequest<ManagedObject> {
@@ -135,7 +125,7 @@ import Testing
     arguments: 1...3 as ClosedRange<UInt64>)
   func law(seed: UInt64) throws {
     print("indexed lists: seed \(seed)")
-    var random = Random(state: seed)
+    var random = SeededGenerator(seed: seed)
     let store = try TemporaryStore(Self.model()) { $0.durability = .none }
     let count = 3_000
     try Self.fill(store, count, seed: seed)
@@ -148,7 +138,7 @@ import Testing
         try Replay(Self.request([FetchSort("text")], "text BEGINSWITH 'text'"), context)
       )
     }
-    func edit(_ object: ManagedObject, _ random: inout Random) {
+    func edit(_ object: ManagedObject, _ random: inout SeededGenerator) {
       switch random.next() % 6 {
       case 0: object.setValue(Int64(random.next() % 1_500), forKey: "value")
       case 1: object.setValue("kind \(random.next() % 7)", forKey: "kind")
@@ -161,7 +151,9 @@ import Testing
       default: object.managedObjectContext?.delete(object)
       }
     }
-    func change(_ ids: [ManagedObjectID], _ context: ManagedObjectContext, _ random: inout Random) throws {
+    func change(_ ids: [ManagedObjectID], _ context: ManagedObjectContext, _ random: inout SeededGenerator)
+      throws
+    {
       for _ in 0..<Int(random.next() % 4) + 1 {
         if random.next() % 4 == 0 || ids.isEmpty {
           let new = try EntityDescription.insertNewObject(forEntityName: "Note", into: context)

@@ -235,6 +235,8 @@ private struct CompactionTurn {
       if !environment.options.isTemporary {
         let code = file.system.lockByte(opened, Self.byte, false)
         if code == -EAGAIN || code == -EACCES { throw Self.busy(file) }
+        // There are no such locks.
+        if code != 0, code != -EINVAL { throw StorageError(-code, "fcntl", path: file.path) }
       }
     } catch {
       if opened >= 0 { _ = file.system.close(opened) }

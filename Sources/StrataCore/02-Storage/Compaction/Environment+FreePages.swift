@@ -14,8 +14,8 @@ import Foundation
 ///   the log's checkpoint ─▶ the file is cut off
 /// ```
 ///
-/// At any moment one of the two anchors is whole and durable, as in a commit of LMDB. A process that is killed in between leaves an anchor of the
-/// next transaction, which no process follows until all have closed the store: transactions begin with the number in the lock file. What they commit takes its place.
+/// At any moment one of the two anchors is whole and durable, as in a commit of LMDB. A process that is killed in between may leave an anchor of the
+/// next transaction, with the same rows: decision 60 says who follows it, and what that means for a store without a log.
 extension Environment {
   /// What `settleFreePages` has found and made.
   struct FreePages: Sendable {

@@ -141,8 +141,16 @@ package struct ResolvedFetchRequest: Sendable {
   func compare(_ left: [AttributeValue], _ leftKey: UInt64, _ right: [AttributeValue], _ rightKey: UInt64)
     -> Int
   {
+    compare({ left[$0] }, leftKey, { right[$0] }, rightKey)
+  }
+
+  /// The same; the values are asked for by the places of their sort keys.
+  @inline(__always)
+  func compare(
+    _ left: (Int) -> AttributeValue, _ leftKey: UInt64, _ right: (Int) -> AttributeValue, _ rightKey: UInt64
+  ) -> Int {
     for (place, sort) in sorts.enumerated() {
-      let order = sort.comparator.order(left[place], right[place])
+      let order = sort.comparator.order(left(place), right(place))
       if order != 0 { return sort.isAscending ? order : -order }
     }
     return leftKey < rightKey ? -1 : leftKey > rightKey ? 1 : 0

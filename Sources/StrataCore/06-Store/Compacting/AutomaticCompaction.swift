@@ -46,44 +46,57 @@ final class AutomaticCompaction: Sendable {
       defer { state.isDue = true }
       return !state.isDue
     }
-    if begins { schedule(store) }
+    if begins { schedule(store, after: policy.quietTime) }
   }
 
-  private func schedule(_ store: LMDBStore) {
+  private func schedule(_ store: LMDBStore, after delay: Duration) {
     let seen = state.withLock { $0.commits }
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + policy.quietTime.interval) {
-      [weak store] in
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay.interval) { [weak store] in
       guard let store else { return }
       self.look(at: store, seen: seen)
     }
   }
 
   private func look(at store: LMDBStore, seen: Int) {
-    let isQuiet = state.withLock { state in
-      if state.commits != seen { return false }
-      state.isDue = false
-      return true
+    let delay: Duration? = state.withLock { state in
+      if state.commits != seen { return policy.quietTime }
+      guard let next = state.nextAttempt else { return nil }
+      let rest = ContinuousClock.now.duration(to: next)
+      return rest > .zero ? rest : nil
     }
-    if !isQuiet { return schedule(store) }
-    if let next = state.withLock({ $0.nextAttempt }), ContinuousClock.now < next { return }
+    if let delay { return schedule(store, after: delay) }
     do {
-      guard try isWorthIt(store) else { return }
+      guard try isWorthIt(store) else { return rest(store, seen) }
       try store.compact()
-      settle(isInVain: try isWorthIt(store))
-    } catch let error as StorageError where error.kind == .closed || error.kind == .busy {
-      // Another process does it, or the store is being closed.
-      settle(isInVain: true)
+      settle(store, seen, isInVain: try isWorthIt(store))
+    } catch let error as StorageError where error.kind == .closed {
+      state.withLock { $0.isDue = false }
+    } catch let error as StorageError where error.kind == .busy {
+      // Another process does it.
+      settle(store, seen, isInVain: true)
     } catch {
-      settle(isInVain: true)
+      settle(store, seen, isInVain: true)
       Diagnostics.write("the store \(store.parts.environment.path) could not be compacted", error, .warning)
     }
   }
 
-  private func settle(isInVain: Bool) {
-    state.withLock { state in
+  /// After an attempt in vain there is another one when the pause is over, whether anything is committed or not.
+  private func settle(_ store: LMDBStore, _ seen: Int, isInVain: Bool) {
+    let pause = state.withLock { state in
       state.pause = isInVain ? min(state.pause * 2, Policy.longestPause) : policy.pause
       state.nextAttempt = .now + state.pause
+      return state.pause
     }
+    if isInVain { schedule(store, after: pause) } else { rest(store, seen) }
+  }
+
+  /// Nothing is due until the next commit, which there may have been.
+  private func rest(_ store: LMDBStore, _ seen: Int) {
+    let hasMore = state.withLock { state in
+      state.isDue = state.commits != seen
+      return state.isDue
+    }
+    if hasMore { schedule(store, after: policy.quietTime) }
   }
 
   private func isWorthIt(_ store: LMDBStore) throws -> Bool {

@@ -135,17 +135,11 @@ extension ContextFetch {
     return result
   }
 
-  private func isBefore(_ left: borrowing MatchSortKey, _ right: borrowing MatchSortKey) -> Bool {
+  private func isBefore(_ left: MatchSortKey, _ right: MatchSortKey) -> Bool {
     if left.prefix != right.prefix { return left.prefix < right.prefix }
-    for (place, sort) in request.sorts.enumerated() {
-      let order =
-        place == 0
-        ? sort.comparator.order(left.first, right.first)
-        : sort.comparator.order(left.others[place - 1], right.others[place - 1])
-      if order != 0 { return (order < 0) == sort.isAscending }
-    }
-    return left.primaryKey != right.primaryKey
-      ? left.primaryKey < right.primaryKey : left.storeIndex < right.storeIndex
+    let order = request.compare(
+      { left.value($0) }, left.primaryKey, { right.value($0) }, right.primaryKey)
+    return order != 0 ? order < 0 : left.storeIndex < right.storeIndex
   }
 
   private func sortKey(_ match: FetchMatch, _ layers: [StratumLayer]) throws -> MatchSortKey {
@@ -169,6 +163,9 @@ private struct MatchSortKey {
   let others: [AttributeValue]
   let primaryKey: UInt64
   let storeIndex: Int
+
+  /// That of the sort key at a place.
+  func value(_ place: Int) -> AttributeValue { place == 0 ? first : others[place - 1] }
 
   /// nil lies before everything else. Where numbers or bytes do not tell the order, all values have the same prefix.
   static func prefix(of value: AttributeValue, _ sort: ResolvedSort) -> UInt64 {

@@ -18,7 +18,7 @@ struct IndexLeaves {
   /// So many pages are packed in one go.
   private static let pagesInPart = 128
 
-  /// Nil when an index does not have it all: a value was too long for its key, or a key does not look like one of the index's.
+  /// Nil when an index does not have it all, since a value was too long for its key; and when keys do not lie inside their pages, or are not in order there.
   ///
   /// Reads every key once, in threads that the calling one waits for.
   init?(_ keys: SortKeysOnPages, store: Int, code: UInt16, hasSections: Bool) {
