@@ -14,15 +14,16 @@ public struct PersistentIdentifier: Hashable, Identifiable, Equatable, Comparabl
   /// The identifier's own identity.
   public let id: ID
 
+  // Indirect but for the commonest: identifiers are copied more often than made.
   enum Form: Sendable {
     /// Of a model that was not saved yet, or never will be.
-    case temporary(number: UInt64, entityName: String)
+    indirect case temporary(number: UInt64, entityName: String)
     /// Of a row of a store that this process has opened.
     case row(ManagedObjectID)
     /// Of a row of a store that was not open when the identifier was decoded.
-    case named(store: UUID, entityName: String, key: UInt64)
+    indirect case named(store: UUID, entityName: String, key: UInt64)
     /// Of a row of a store of the program's own.
-    case foreign(ForeignKey)
+    indirect case foreign(ForeignKey)
   }
 
   /// The identity of a model in a store of the program's own making.

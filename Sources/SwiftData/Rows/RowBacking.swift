@@ -40,13 +40,14 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   var model: Model {
     // Only instances of this class are ever set.
     if let known = knownModel { return unsafeDowncast(known, to: Model.self) }
-    return ModelMaking.making(plan.sink) { makeModel() }
+    return withPlan { plan in ModelMaking.making(plan.sink) { makeModel(plan) } }
   }
 
   /// Makes the instance, of which the row knows none. Inside of ``ModelMaking``.
-  private func makeModel() -> Model {
+  @inline(__always)
+  private func makeModel(_ plan: ModelPlan) -> Model {
     _lastHold = false
-    let made = withPlan { unsafeDowncast($0.instances.make(self), to: Model.self) }
+    let made = unsafeDowncast(plan.instances.make(self), to: Model.self)
     know(made)
     return made
   }

@@ -245,8 +245,7 @@ final class PageWalk {
       let right = b.loadUnaligned(as: UInt64.self)
       return left < right ? -1 : left > right ? 1 : 0
     }
-    let order = memcmp(a.baseAddress!, b.baseAddress!, min(a.count, b.count))  // Keys are never empty.
-    return order != 0 ? Int(order) : a.count - b.count
+    return KeyOrder.order(a, b)
   }
 
   private func checkOverflow(_ node: Node, _ number: UInt64) throws {

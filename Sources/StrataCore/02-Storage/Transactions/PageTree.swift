@@ -88,6 +88,10 @@ struct PageTree {
       return shortest...longest
     }
 
+    /// Asks for the whole page.
+    @inline(__always)
+    func prefetch() { for line in 0..<pageSize / 64 { strata_prefetch(page + 64 * line) } }
+
     /// The key of an entry of a page on which all keys lie inside: see `keyLengths`.
     @inline(__always)
     func knownKey(_ number: Int) -> UnsafeRawBufferPointer {
@@ -98,7 +102,7 @@ struct PageTree {
 
   /// The entries from `lower` on and below `upper`, page by page; nil when a page does not look as expected.
   ///
-  /// Reads the pages above the leaves, of each leaf its head, and of the first and last one some keys.
+  /// Reads the pages above the leaves, of each leaf its head, and of those at the borders some keys.
   func runs(from lower: UnsafeRawBufferPointer, below upper: UnsafeRawBufferPointer?) -> [Run]? {
     var runs: [Run] = []
     var visits: UInt64 = 0
@@ -120,21 +124,38 @@ struct PageTree {
     }
     let keys = Run(page: page, pageSize: pageSize, entries: 0..<count)
     for entry in 0..<count {
-      // The first entry has no key: it leads to everything below the second.
-      if entry > 0, let upper {
+      if level == 2 { prefetchChild(of: page, entry + Self.headsAhead, count) }
+      // What an entry leads to is not below its key, and below that of the next. The first one has no key: it leads to everything below the second.
+      var (below, above) = (lower, upper)
+      if entry > 0, !lower.isEmpty || upper != nil {
         guard let key = keys.key(entry) else { return false }
-        if Self.order(key, upper) >= 0 { return true }
+        if let upper, KeyOrder.order(key, upper) >= 0 { return true }
+        if KeyOrder.order(key, lower) >= 0 { below = Self.noBound }
       }
-      if entry + 1 < count, !lower.isEmpty {
+      if entry + 1 < count, !lower.isEmpty || upper != nil {
         guard let next = keys.key(entry + 1) else { return false }
-        if Self.order(next, lower) <= 0 { continue }
+        if KeyOrder.order(next, lower) <= 0 { continue }
+        if let upper, KeyOrder.order(next, upper) <= 0 { above = nil }
       }
       let offset = PageHeader.offset(page, entry)
       guard offset + NodeHeader.size <= pageSize else { return false }
       let child = NodeHeader(page + offset).child
-      guard addRuns(child, level - 1, lower, upper, to: &runs, &visits) else { return false }
+      guard addRuns(child, level - 1, below, above, to: &runs, &visits) else { return false }
     }
     return true
+  }
+
+  private static var noBound: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
+  /// So many heads of leaves are waited for together.
+  private static let headsAhead = 8
+
+  /// Asks for the head of the page that an entry leads to, if there is such an entry.
+  private func prefetchChild(of page: UnsafeRawPointer, _ entry: Int, _ count: Int) {
+    guard entry < count else { return }
+    let offset = PageHeader.offset(page, entry)
+    guard offset + NodeHeader.size <= pageSize else { return }
+    let child = NodeHeader(page + offset).child
+    if child <= lastPage { strata_prefetch(map + Int(child) * pageSize) }
   }
 
   private func addLeaf(
@@ -145,7 +166,6 @@ struct PageTree {
       return false
     }
     let all = Run(page: page, pageSize: pageSize, entries: 0..<count)
-    guard let first = all.key(0), let last = all.key(count - 1) else { return false }
     var range = 0..<count
     var isOdd = false
     func firstPlace(notBelow bound: UnsafeRawBufferPointer) -> Int {
@@ -154,27 +174,14 @@ struct PageTree {
           isOdd = true
           return true
         }
-        return Self.order(key, bound) >= 0
+        return KeyOrder.order(key, bound) >= 0
       }
     }
-    if !lower.isEmpty, Self.order(first, lower) < 0 {
-      range = firstPlace(notBelow: lower)..<count
-    }
-    if let upper, Self.order(last, upper) >= 0 {
-      range = range.lowerBound..<max(range.lowerBound, firstPlace(notBelow: upper))
-    }
+    if !lower.isEmpty { range = firstPlace(notBelow: lower)..<count }
+    if let upper { range = range.lowerBound..<max(range.lowerBound, firstPlace(notBelow: upper)) }
     if isOdd { return false }
     if range.isEmpty { return true }
     runs.append(Run(page: page, pageSize: pageSize, entries: range))
     return true
-  }
-
-  /// The order of two keys, as LMDB has it.
-  private static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
-    if let left = a.baseAddress, let right = b.baseAddress {
-      let order = memcmp(left, right, min(a.count, b.count))
-      if order != 0 { return Int(order) }
-    }
-    return a.count - b.count
   }
 }

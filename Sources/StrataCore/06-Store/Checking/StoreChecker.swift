@@ -190,7 +190,7 @@ struct StoreChecker {
       while place < expected.insertions.count || entry != nil {
         let order: Int
         if let entry, place < expected.insertions.count {
-          order = IndexEntries.order(expected.insertions.key(place), entry.key)
+          order = KeyOrder.order(expected.insertions.key(place), entry.key)
         } else {
           order = entry == nil ? -1 : 1
         }
@@ -216,7 +216,7 @@ struct StoreChecker {
     for place in entries.indices.dropFirst() where entries[place].isConstrained {
       var earlier = place - 1
       while earlier >= 0,
-        IndexEntries.order(expected.insertions.value(earlier), expected.insertions.value(place)) == 0
+        KeyOrder.order(expected.insertions.value(earlier), expected.insertions.value(place)) == 0
       {
         let key = expected.insertions.primaryKey(place)
         let other = expected.insertions.primaryKey(earlier)

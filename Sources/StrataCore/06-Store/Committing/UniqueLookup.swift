@@ -98,7 +98,7 @@ extension RowReader {
     var next = try cursor.first()
     for number in 0..<entries.count {
       let value = entries.value(number)
-      if let entry = next, IndexEntries.order(entry.key, value) < 0 { next = try cursor.seek(atLeast: value) }
+      if let entry = next, KeyOrder.order(entry.key, value) < 0 { next = try cursor.seek(atLeast: value) }
       guard let first = next else { return }
       if !IndexEntries.isEntry(first.key, of: value) { continue }
       let isTruncated = entries.entries[number].isTruncated

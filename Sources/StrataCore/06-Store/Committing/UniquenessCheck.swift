@@ -29,7 +29,7 @@ extension ChangeSetWriter {
       let key = changes.insertions.primaryKey(place)
       let isFirst =
         place == 0
-        || IndexEntries.order(changes.insertions.value(first), changes.insertions.value(place)) != 0
+        || KeyOrder.order(changes.insertions.value(first), changes.insertions.value(place)) != 0
       if isFirst {
         first = place
         if !owners.isEmpty { owners = [:] }
@@ -59,7 +59,7 @@ extension ChangeSetWriter {
     for place in 0..<changes.insertions.count where changes.insertions.entries[place].isConstrained {
       let value = changes.insertions.value(place)
       let key = changes.insertions.primaryKey(place)
-      if let found = next, IndexEntries.order(found.key, value) < 0 { next = try cursor.seek(atLeast: value) }
+      if let found = next, KeyOrder.order(found.key, value) < 0 { next = try cursor.seek(atLeast: value) }
       guard let found = next else { return }
       if !IndexEntries.isEntry(found.key, of: value) { continue }
       guard changes.insertions.entries[place].isTruncated else {
@@ -74,7 +74,7 @@ extension ChangeSetWriter {
         }
         continue
       }
-      if cut.map({ IndexEntries.order(changes.insertions.value($0.place), value) != 0 }) ?? true {
+      if cut.map({ KeyOrder.order(changes.insertions.value($0.place), value) != 0 }) ?? true {
         var owners: [[AttributeValue]: UInt64] = [:]
         var entry = try cursor.seek(atLeast: value)
         while let found = entry, IndexEntries.isEntry(found.key, of: value) {

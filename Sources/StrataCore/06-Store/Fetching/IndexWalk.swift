@@ -21,7 +21,7 @@ enum IndexWalk {
       try (range.upper ?? []).withUnsafeBytes { upper in
         var isWhole = true
         try cursor.forEach(from: try cursor.seek(atLeast: lower)) { found in
-          if range.upper != nil && IndexEntries.order(found.key, upper) >= 0 { return false }
+          if range.upper != nil && KeyOrder.order(found.key, upper) >= 0 { return false }
           counters?.walked += 1
           isWhole = try body(PrimaryKeyBytes.last(of: found.key), found.key)
           return isWhole
@@ -37,7 +37,7 @@ enum IndexWalk {
       try (range.upper ?? []).withUnsafeBytes { upper in
         let isOpen = range.upper == nil
         return try cursor.count(from: try cursor.seek(atLeast: lower)) {
-          isOpen || IndexEntries.order($0, upper) < 0
+          isOpen || KeyOrder.order($0, upper) < 0
         }
       }
     }
@@ -62,12 +62,12 @@ enum IndexWalk {
     try range.lower.withUnsafeBytes { lower in
       var group: [(key: UInt64, bytes: UnsafeRawBufferPointer)] = []
       var entry = try start(range, &cursor)
-      while let last = entry, IndexEntries.order(last.key, lower) >= 0 {
+      while let last = entry, KeyOrder.order(last.key, lower) >= 0 {
         let value = UnsafeRawBufferPointer(rebasing: last.key.dropLast(8))
         group.append((PrimaryKeyBytes.last(of: last.key), last.key))
         entry = try cursor.previous()
         while group.count < mostGathered, let found = entry, IndexEntries.isEntry(found.key, of: value),
-          IndexEntries.order(found.key, lower) >= 0
+          KeyOrder.order(found.key, lower) >= 0
         {
           group.append((PrimaryKeyBytes.last(of: found.key), found.key))
           entry = try cursor.previous()
@@ -77,10 +77,10 @@ enum IndexWalk {
           for entry in group.reversed() where try !body(entry.key, entry.bytes) { return false }
         } else {
           // There may be any number of them: they are walked from the first one on, and no further than is asked for.
-          let first = IndexEntries.order(value, lower) < 0 ? lower : value
+          let first = KeyOrder.order(value, lower) < 0 ? lower : value
           var isWhole = true
           try cursor.forEach(from: try cursor.seek(atLeast: first)) { found in
-            if IndexEntries.order(found.key, last.key) > 0 { return false }
+            if KeyOrder.order(found.key, last.key) > 0 { return false }
             counters?.walked += 1
             isWhole = try body(PrimaryKeyBytes.last(of: found.key), found.key)
             return isWhole

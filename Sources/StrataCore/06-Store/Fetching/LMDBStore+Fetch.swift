@@ -118,15 +118,33 @@ extension LMDBStore: LMDBReading {
   /// The row with this key, or nil. See ``StoreReading``.
   /// - Throws: ``StorageError``.
   package func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? {
-    switch try plainRow(hierarchy, primaryKey) {
-    case .found(let row): row
-    case .missing: nil
-    case .unusual: try checkedRow(hierarchy, primaryKey)
+    let found = try plainRow(hierarchy, primaryKey) {
+      FetchedRow(primaryKey: primaryKey, entity: $0, snapshot: $1)
+    }
+    switch found {
+    case .found(let row): return row
+    case .missing: return nil
+    case .unusual: return try checkedRow(hierarchy, primaryKey)
     }
   }
 
-  private enum PlainRow {
-    case found(FetchedRow)
+  /// See ``StoreReading``.
+  /// - Throws: ``StorageError``.
+  package func readRow(
+    hierarchy: Int, primaryKey: UInt64, _ take: (_ entity: Int, _ row: RowSnapshot) -> Void
+  ) throws -> Bool {
+    switch try plainRow(hierarchy, primaryKey, take) {
+    case .found: return true
+    case .missing: return false
+    case .unusual:
+      guard let row = try checkedRow(hierarchy, primaryKey), let snapshot = row.snapshot else { return false }
+      take(row.entity, snapshot)
+      return true
+    }
+  }
+
+  private enum PlainRow<Taken> {
+    case found(Taken)
     case missing
     /// Of an older layout, of an unknown entity, damaged, or its checksum is to be looked at.
     case unusual
@@ -134,7 +152,9 @@ extension LMDBStore: LMDBReading {
 
   /// The hot half of reading one row: a look-up and a copy, without counting a reference on the way.
   @inline(__always)
-  private func plainRow(_ hierarchy: Int, _ primaryKey: UInt64) throws -> PlainRow {
+  private func plainRow<Taken>(
+    _ hierarchy: Int, _ primaryKey: UInt64, _ take: (_ entity: Int, _ row: RowSnapshot) -> Taken
+  ) throws -> PlainRow<Taken> {
     try requireOpen()
     // The store keeps its parts, and `newestCatalogue` is kept by the store.
     let catalogue = newestCatalogue
@@ -148,9 +168,7 @@ extension LMDBStore: LMDBReading {
           guard let entry = catalogue._withUnsafeGuaranteedRef({ $0.codes.entry(bytes) }),
             entry.pointee.hierarchy == hierarchy, entry.pointee.isInBounds(bytes)
           else { return .unusual }
-          let row = RowSnapshot(copying: bytes)
-          return .found(
-            FetchedRow(primaryKey: primaryKey, entity: Int(entry.pointee.entity), snapshot: row))
+          return .found(take(Int(entry.pointee.entity), RowSnapshot(copying: bytes)))
         }
       }
     }

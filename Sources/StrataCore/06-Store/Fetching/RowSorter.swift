@@ -177,7 +177,7 @@ private final class SortKeys {
       entries.append(key, isTruncated: false, isConstrained: false)
       return true
     }
-    if isFull && IndexEntries.order(key, entries.key(windowEnd - 1)) >= 0 { return false }
+    if isFull && KeyOrder.order(key, entries.key(windowEnd - 1)) >= 0 { return false }
     entries.append(key, isTruncated: false, isConstrained: false)
     if entries.count >= windowEnd * 2 + 512 {
       entries.sort()

@@ -55,7 +55,7 @@ extension IndexChanges {
 extension IndexEntries {
   /// The place of the first entry after `key`. Only after `sort`.
   func firstPlace(after key: UnsafeRawBufferPointer) -> Int {
-    (0..<count).partitioningIndex { Self.order(self.key($0), key) > 0 }
+    (0..<count).partitioningIndex { KeyOrder.order(self.key($0), key) > 0 }
   }
 }
 

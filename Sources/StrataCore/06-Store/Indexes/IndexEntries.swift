@@ -81,8 +81,8 @@ struct IndexEntries: ~Copyable {
 
   /// Whether a key is among those here. Only after `sort`.
   func contains(_ key: UnsafeRawBufferPointer) -> Bool {
-    let place = (0..<count).partitioningIndex { Self.order(self.key($0), key) >= 0 }
-    return place < count && Self.order(self.key(place), key) == 0
+    let place = (0..<count).partitioningIndex { KeyOrder.order(self.key($0), key) >= 0 }
+    return place < count && KeyOrder.order(self.key(place), key) == 0
   }
 
   /// Sorts the entries by their bytes.
@@ -196,17 +196,6 @@ struct IndexEntries: ~Copyable {
     return a.length < b.length
   }
 
-  /// The order of two keys, as LMDB has it.
-  @inline(__always)
-  static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
-    let common = min(a.count, b.count)
-    if common > 0, let left = a.baseAddress, let right = b.baseAddress {
-      let order = memcmp(left, right, common)
-      if order != 0 { return Int(order) }
-    }
-    return a.count - b.count
-  }
-
   /// Drops all entries but the first `count`.
   mutating func keep(first count: Int) {
     var kept = IndexEntries(capacity: max(count * 32, 4096))
@@ -220,7 +209,8 @@ struct IndexEntries: ~Copyable {
 
   /// Whether `key` is `value` and a primary key.
   static func isEntry(_ key: UnsafeRawBufferPointer, of value: UnsafeRawBufferPointer) -> Bool {
-    key.count == value.count + 8 && order(UnsafeRawBufferPointer(rebasing: key.dropLast(8)), value) == 0
+    key.count == value.count + 8
+      && KeyOrder.order(UnsafeRawBufferPointer(rebasing: key.dropLast(8)), value) == 0
   }
 
   private mutating func grow(_ count: Int) {

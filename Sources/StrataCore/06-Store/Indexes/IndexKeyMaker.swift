@@ -119,6 +119,6 @@ struct IndexKeyMaker: ~Copyable {
 
   /// Whether the last keys of both are the same bytes, or there are none.
   func hasSameKey(as other: borrowing IndexKeyMaker) -> Bool {
-    isMember == other.isMember && IndexEntries.order(builder.bytes, other.builder.bytes) == 0
+    isMember == other.isMember && KeyOrder.order(builder.bytes, other.builder.bytes) == 0
   }
 }

@@ -21,6 +21,10 @@ package protocol StoreReading: Sendable {
   /// The row with the given key, or nil.
   func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow?
 
+  /// Calls `take` with the entity and the values of the row with the given key. False when there is no such row. The default asks ``row(hierarchy:primaryKey:)``.
+  func readRow(hierarchy: Int, primaryKey: UInt64, _ take: (_ entity: Int, _ row: RowSnapshot) -> Void) throws
+    -> Bool
+
   /// The rows that have the values of a uniqueness constraint, nil for values that no row has, all from one state of the store. One
   /// ordered pass over the index. The default asks key by key.
   func rows(_ lookup: UniqueLookup) throws -> [FetchedRow?]
@@ -59,6 +63,16 @@ package protocol StoreReading: Sendable {
 }
 
 extension StoreReading {
+  package func readRow(
+    hierarchy: Int, primaryKey: UInt64, _ take: (_ entity: Int, _ row: RowSnapshot) -> Void
+  ) throws -> Bool {
+    guard let row = try row(hierarchy: hierarchy, primaryKey: primaryKey), let snapshot = row.snapshot else {
+      return false
+    }
+    take(row.entity, snapshot)
+    return true
+  }
+
   package func placedMembers(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[PlacedMember]] {
     try owners.map { try placedMembers(edges, of: $0) }
   }

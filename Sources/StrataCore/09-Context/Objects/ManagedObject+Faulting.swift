@@ -52,12 +52,19 @@ extension ManagedObject {
     }
     if snapshot == nil || isStale {
       if state.contains(.probe) { return }
-      switch loadRow() {
-      case .found: break
-      case .gone:
-        becomeInaccessible()
-        return
-      case .unreadable(let error):
+      do {
+        // One by one: nothing is made of what is read nearly always.
+        switch try loadStoredRow() {
+        case .found: break
+        case .gone: return becomeInaccessible()
+        case .elsewhere:
+          switch searchRow() {
+          case .found: break
+          case .gone: return becomeInaccessible()
+          case .unreadable(let error): throw error
+          }
+        }
+      } catch {
         context?.report(error, reading: self)
         return
       }
@@ -70,9 +77,31 @@ extension ManagedObject {
 
   /// Reads the object's row from its store. Leaves the object as it is when there is none, or it cannot be read.
   final func loadRow() -> RowReading {
-    if let contextReference, let read = contextReference._withUnsafeGuaranteedRef({ loadStoredRow(of: $0) }) {
-      return read
+    do {
+      switch try loadStoredRow() {
+      case .found: return .found
+      case .gone: return .gone
+      case .elsewhere: return searchRow()
+      }
+    } catch {
+      return .unreadable(error)
     }
+  }
+
+  /// What a near store has of an object. Without an error in it, so that nothing has to be destroyed.
+  private enum StoredRow { case found, gone, elsewhere }
+
+  /// Reads the row where only a near store has to be asked. `elsewhere` where it takes more than that: nothing was done then.
+  /// - Throws: why it cannot be read.
+  @inline(__always)
+  private final func loadStoredRow() throws -> StoredRow {
+    guard let contextReference else { return .elsewhere }
+    return try contextReference._withUnsafeGuaranteedRef { try loadStoredRow(of: $0) }
+  }
+
+  /// Reads the row wherever it is: as a change that is not saved, in the generation that the context is at, in a far store.
+  @inline(never)
+  private final func searchRow() -> RowReading {
     guard let context else { return .gone }
     guard let place = context.locate(objectID) else { return .unreadable(Self.storeIsRemoved(objectID)) }
     context.flushAncestors()
@@ -112,33 +141,34 @@ extension ManagedObject {
     }
   }
 
-  /// Reads the row where only a near store has to be asked. Nothing is told of it, so no code of the application can let go of the context meanwhile, and no references are counted. Nil where
-  /// it takes more than that: nothing was done then.
+  /// The same. Nothing is told of it, so no code of the application can let go of the context meanwhile, and no references are counted.
   @inline(__always)
-  private final func loadStoredRow(of context: ManagedObjectContext) -> RowReading? {
+  private final func loadStoredRow(of context: ManagedObjectContext) throws -> StoredRow {
     guard context.hasNothingUnsavedBelow, !context.generation.isSet, !Watching.concerns(.anyFault),
       !DebugOutput.current.contains(.faults), let kept = context.locate(objectID)
-    else { return nil }
+    else { return .elsewhere }
     defer { withExtendedLifetime(kept) {} }
-    return Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
-      if place.store.isFar || place.store.contextual != nil { return nil }
+    return try Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
+      // Transient values may be objects of the application, whose end would run in the store's transaction.
+      if place.store.isFar || place.store.contextual != nil || transients != nil { return .elsewhere }
+      var isOfEntity = true
+      let isThere: Bool
       do {
         // As `existingObject(with:)` reads: nothing has to be made for it.
-        guard
-          let row = try place.store.store.row(
-            hierarchy: place.bound.hierarchyNumber, primaryKey: primaryKey)
-        else {
-          context.statistics.faultsFired += 1
-          return .gone
+        isThere = try place.store.store.readRow(
+          hierarchy: place.bound.hierarchyNumber, primaryKey: primaryKey
+        ) { entity, row in
+          isOfEntity = entity == home.entity.number
+          if isOfEntity { takeStored(row, readAt: SnapshotClock.now) }
         }
-        if row.entity != home.entity.number { return nil }
-        context.statistics.faultsFired += 1
-        takeStored(row.snapshot, readAt: SnapshotClock.now)
-        return .found
       } catch {
         context.statistics.faultsFired += 1
-        return .unreadable(error)
+        throw error
       }
+      if !isOfEntity { return .elsewhere }
+      context.statistics.faultsFired += 1
+      if !isThere { return .gone }
+      return .found
     }
   }
 

@@ -46,7 +46,23 @@ open class ManagedObject: NSObject, SlotDeclaring {
     }
   }
   /// The row as last read or saved.
-  @exclusivity(unchecked) final var snapshot: RowSnapshot?
+  final var snapshot: RowSnapshot? {
+    @inline(__always) get {
+      rowOwner.map { RowSnapshot(owner: $0, base: rowBase.unsafelyUnwrapped, count: rowCount) }
+    }
+    // Part by part: what moves an optional structure of several words asks its metadata each time.
+    @inline(__always) set {
+      if let newValue {
+        (rowOwner, rowBase, rowCount) = (newValue.owner, newValue.base, newValue.count)
+      } else {
+        (rowOwner, rowBase) = (nil, nil)
+      }
+    }
+  }
+  // The parts of `snapshot`. There is a base where there is an owner.
+  @exclusivity(unchecked) private final var rowOwner: RowSlab?
+  @exclusivity(unchecked) private final var rowBase: UnsafeRawPointer?
+  @exclusivity(unchecked) private final var rowCount: Int32 = 0
   /// The version of the row that the object stands on; nil for a fault and a new object.
   package final var rowVersion: UInt32? { snapshot?.version }
   /// The values edited since.

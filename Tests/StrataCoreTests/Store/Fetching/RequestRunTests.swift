@@ -91,7 +91,7 @@ struct RequestRunTests {
     entries.sort { asked += 1 }
     #expect(asked >= (isAlike ? 10 : 2))
     let isSorted = (1..<entries.count).allSatisfy {
-      IndexEntries.order(entries.key($0 - 1), entries.key($0)) <= 0
+      KeyOrder.order(entries.key($0 - 1), entries.key($0)) <= 0
     }
     #expect(isSorted)
   }

@@ -179,7 +179,7 @@ final class SortedEntries {
       let none = UnsafeRawBufferPointer(start: nil, count: 0)
       try forEach { key, _ in
         try look()
-        if !isBehind, let last { isBehind = last.withUnsafeBytes { IndexEntries.order(key, $0) > 0 } }
+        if !isBehind, let last { isBehind = last.withUnsafeBytes { KeyOrder.order(key, $0) > 0 } }
         try cursor.put(key, none, append: isBehind)
         return true
       }
@@ -199,11 +199,11 @@ final class SortedEntries {
         try look()
         if !isConstrained { return true }
         let value = UnsafeRawBufferPointer(rebasing: key.dropLast(8))
-        isFound = last.withUnsafeBytes { IndexEntries.order($0, value) == 0 }
+        isFound = last.withUnsafeBytes { KeyOrder.order($0, value) == 0 }
         if isFound { return false }
         last.removeAll(keepingCapacity: true)
         last.append(contentsOf: value)
-        if let entry = stored, IndexEntries.order(entry.key, value) < 0 {
+        if let entry = stored, KeyOrder.order(entry.key, value) < 0 {
           stored = try cursor.seek(atLeast: value)
         }
         isFound = stored.map { IndexEntries.isEntry($0.key, of: value) } ?? false
@@ -228,7 +228,7 @@ final class SortedEntries {
       let run = SortedRun(file, range)
       if try run.advance() { open.append(run) }
     }
-    open.sort { IndexEntries.order($0.key, $1.key) < 0 }
+    open.sort { KeyOrder.order($0.key, $1.key) < 0 }
     while let first = open.first {
       if try !body(first.key, first.isConstrained) { return }
       guard try first.advance() else {
@@ -236,7 +236,7 @@ final class SortedEntries {
         continue
       }
       // Behind those that now come before it.
-      let place = (1..<open.count).partitioningIndex { IndexEntries.order(open[$0].key, first.key) > 0 }
+      let place = (1..<open.count).partitioningIndex { KeyOrder.order(open[$0].key, first.key) > 0 }
       for number in 1..<place { open[number - 1] = open[number] }
       open[place - 1] = first
     }

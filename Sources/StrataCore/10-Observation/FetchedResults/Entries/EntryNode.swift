@@ -135,7 +135,7 @@ final class EntryNode: @unchecked Sendable {
     _ left: UnsafeRawBufferPointer, _ leftIdentity: UInt64, _ right: UnsafeRawBufferPointer,
     _ rightIdentity: UInt64
   ) -> Int {
-    let order = IndexEntries.order(left, right)
+    let order = KeyOrder.order(left, right)
     if order != 0 { return order }
     return leftIdentity < rightIdentity ? -1 : leftIdentity > rightIdentity ? 1 : 0
   }

@@ -304,7 +304,7 @@ struct PackedEntries: @unchecked Sendable {
   func lowerBound(_ key: UnsafeRawBufferPointer, _ identity: UInt64) -> Int {
     if count == 0 { return 0 }
     let length = min(layout.prefixLength, key.count)
-    let order = IndexEntries.order(
+    let order = KeyOrder.order(
       UnsafeRawBufferPointer(rebasing: prefix.prefix(length)),
       UnsafeRawBufferPointer(rebasing: key.prefix(length)))
     if order != 0 { return order < 0 ? count : 0 }

@@ -51,7 +51,8 @@ struct IndexLeaves {
     _ keys: SortKeysOnPages, _ runs: ArraySlice<PageTree.Run>, _ store: Int, _ hasSections: Bool
   ) -> Part? {
     // All heads first: what is waited for then comes together, and is near when the keys are copied.
-    for run in runs {
+    for (number, run) in zip(runs.indices, runs) {
+      if number + 1 < runs.endIndex { runs[number + 1].prefetch() }
       guard let lengths = run.keyLengths(), lengths.lowerBound > 8 else { return nil }
     }
     // With its head, its place and its primary key an entry takes more room on its page than packed.
@@ -132,7 +133,7 @@ struct IndexLeaves {
     private func areInOrder(_ entries: UnsafeBufferPointer<UnsafeRawBufferPointer>) -> Bool {
       var last = previous
       for key in entries {
-        if let last, IndexEntries.order(last, key) >= 0 { return false }
+        if let last, KeyOrder.order(last, key) >= 0 { return false }
         last = key
       }
       return true
@@ -148,10 +149,10 @@ struct IndexLeaves {
     private mutating func addSections(_ entries: UnsafeBufferPointer<UnsafeRawBufferPointer>) -> Bool {
       guard let last = firstPart(entries[entries.count - 1]) else { return false }
       // In order: what the last one begins with, all have had since the section began.
-      if let section, IndexEntries.order(section, last) == 0 { return true }
+      if let section, KeyOrder.order(section, last) == 0 { return true }
       for place in entries.indices {
         guard let first = firstPart(entries[place]) else { return false }
-        if let section, IndexEntries.order(section, first) == 0 { continue }
+        if let section, KeyOrder.order(section, first) == 0 { continue }
         guard let value = keys.firstValue(entries[place]) else { return false }
         section = first
         part.sections.append((total + place, value))

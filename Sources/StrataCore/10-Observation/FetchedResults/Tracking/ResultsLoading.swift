@@ -161,7 +161,7 @@ extension ResultsTracker {
       guard let sort = plan.section else { return names.numberOfOnly() }
       guard sectionLeads else { return names.number(for: value(sort)) }
       let first = UnsafeRawBufferPointer(rebasing: maker.bytes.prefix(maker.firstPartLength))
-      if let lastSection, lastFirstPart.withUnsafeBytes({ IndexEntries.order($0, first) }) == 0 {
+      if let lastSection, lastFirstPart.withUnsafeBytes({ KeyOrder.order($0, first) }) == 0 {
         return lastSection
       }
       lastFirstPart = Array(first)
