@@ -29,6 +29,7 @@ help:
 	@echo "make bench CARD=owner   one owner with a million members: append, remove, count, cascade"
 	@echo "make bench CARD=batches batch insert, update and delete, against GRDB; and what memory they take"
 	@echo "make bench CARD=saves   small saves by 1 to 32 threads, durable and not, against GRDB (ARGUMENTS=--quick)"
+	@echo "make bench CARD=compaction  what saves wait for while a file gets shorter"
 	@echo "make bench CARD=fetched fetched results: opening a list, one change, a thousand changes"
 	@echo "make bench CARD=accessors  @NSManaged properties against hand-written accessors (not on Apple's systems)"
 	@echo "make bench CARD=swiftdata  models of import SwiftData against native objects and GRDB's records (not on Apple's systems)"

@@ -7,7 +7,8 @@ struct StrataBench: AsyncParsableCommand {
     commandName: "strata-bench",
     abstract: "Compares Strata with GRDB and with hand-packed LMDB at the same durability.",
     subcommands: [
-      Compare.self, Batches.self, Fetched.self, Graph.self, Owner.self, Queries.self, Saves.self, Stacks.self,
+      Compare.self, Batches.self, Compaction.self, Fetched.self, Graph.self, Owner.self, Queries.self,
+      Saves.self, Stacks.self,
       Memory.self,
     ] + cardsOfCoreData,
     defaultSubcommand: Compare.self)

@@ -149,9 +149,40 @@ extension PageTable {
     let sizes = [(10_000, "10,000 rows"), (100_000, "100,000"), (1_000_000, "1,000,000")]
     return PageTable(
       name: "fetched results", card: "fetched", corner: [""],
-      columns: sizes.map { Column(title: $0.1, content: .figure(Part(size: $0.0))) },
+      columns: sizes.map { Column(title: $0.1, content: .figure(Part(size: $0.0))) } + [
+        Column(title: "required of 1,000,000", content: .verdict([[(Part(size: 1_000_000), "")]]))
+      ],
       rows: operations.map {
         Row(labels: [$0.0], part: Part(operation: $0.1, contender: "Strata", measure: .time, unit: $0.2))
+      } + [
+        Row(
+          labels: ["memory of a list, bytes per row"],
+          part: Part(
+            operation: "memory of a list, for each row", contender: "Strata", measure: .memoryPerObject,
+            unit: "B"))
+      ])
+  }
+
+  static var compaction: PageTable {
+    func column(_ operation: String, _ measure: Figure.Measure, _ title: String) -> Column {
+      Column(
+        title: title,
+        content: .figure(Part(operation: operation, measure: measure, unit: measure == .file ? "MB" : "ms")))
+    }
+    let beside = "save beside a compaction"
+    let slowest = Part(operation: beside, measure: .slowest, unit: "ms")
+    return PageTable(
+      name: "compaction", card: "compaction", corner: ["rows, of which a quarter stays"],
+      columns: [
+        column("before", .file, "file, MB"), column("after", .file, "then"),
+        column("compaction", .time, "compaction, ms"),
+        column("save alone", .latency50, "a save alone, 50 %, ms"),
+        column("save alone", .latency99, "99 %"), column("save alone", .slowest, "slowest"),
+        column(beside, .latency50, "beside it, 50 %, ms"), column(beside, .latency99, "99 %"),
+        column(beside, .slowest, "slowest"), Column(title: "required", content: .verdict([[(slowest, "")]])),
+      ],
+      rows: [(100_000, "100,000"), (1_000_000, "1,000,000")].map {
+        Row(labels: [$0.1], part: Part(size: $0.0, contender: "Strata"))
       })
   }
 
@@ -160,7 +191,7 @@ extension PageTable {
     [
       compared, growth, saves, stacks, stalls, relationships, owners, queries, batches, batchMemory,
       accessors,
-      models, fetchedResults,
+      models, fetchedResults, compaction,
     ]
   }
 }
