@@ -14,14 +14,35 @@ import Synchronization
 /// for all that wait by then, in their order. So one thread is woken between two transactions, and it finds its own save written when it returns. The queue
 /// is never free while a save waits: a thread that comes later never goes first. Large saves go to the store's own thread, since the thread that
 /// saves has work to do beside it (Decisions/0003), and so do batches.
-final class CommitQueue: Sendable {
+///
+/// Threads whose saves were written mostly save again at once. So the thread that writes next waits a moment for them where a write takes longer than the
+/// moment (`Pace`): otherwise few saves would be in each transaction, since half of the threads miss each one. A thread that saves alone never waits.
+final class CommitQueue: @unchecked Sendable {
+  // Unchecked: `state` is touched under `lock`. That is the system's: a `Mutex` would be handed to threads that sleep (`PostingTurn`).
   private let store: any StoreEngine
-  private let state = Mutex(State())
+  private let patience: @Sendable (Duration) -> Duration
+  private let lock = SystemLock()
+  private var state = State()
 
   private struct State {
     var waiting: [Waiting] = []
     /// A thread writes, or has been given the turn.
     var isWriting = false
+    var pace = Pace()
+    /// How many saves the thread that has the turn waits for; 0 when it does not.
+    var awaited = 0
+  }
+
+  /// What the last group tells of the next one.
+  private struct Pace {
+    /// How many saves were in it or came meanwhile: as many threads may save now.
+    var savers = 0
+    /// When it was written.
+    var ended = ContinuousClock.now
+    /// How long it took.
+    var duration = Duration.zero
+    /// How long after its end the next group waits for more saves.
+    var patience = Duration.zero
   }
 
   private enum Waiting: Sendable {
@@ -105,8 +126,22 @@ final class CommitQueue: Sendable {
   static let mostTogether = 256
   /// The most rows of a save that its own thread writes.
   static let mostInSmall = 256
+  /// The most saves that a group waits for.
+  static let mostAwaited = 32
 
-  init(store: any StoreEngine) { self.store = store }
+  /// - Parameter patience: how long a group waits for more saves, if writing takes so long.
+  init(
+    store: any StoreEngine,
+    patience: @escaping @Sendable (Duration) -> Duration = CommitQueue.patience(writing:)
+  ) {
+    self.store = store
+    self.patience = patience
+  }
+
+  /// As long as the write takes, within limits. One that flushes nothing is over before a sleeping thread could be woken.
+  static func patience(writing: Duration) -> Duration {
+    writing < .microseconds(100) ? .zero : min(writing, .microseconds(200))
+  }
 
   /// Writes `changes`, waits until they are as durable as the store promises. `committed` is called in commit order,
   /// before any later save is reported; it must not wait. `meanwhile` runs on the calling thread, while the store writes if another thread does that.
@@ -161,21 +196,38 @@ final class CommitQueue: Sendable {
   }
 
   /// How many saves and batches wait for their turn, and whether none is being written: for tests.
-  var waitingCount: Int { state.withLock { $0.waiting.count } }
-  var isFree: Bool { state.withLock { !$0.isWriting } }
+  var waitingCount: Int { lock.withLock { state.waiting.count } }
+  var isFree: Bool { lock.withLock { !state.isWriting } }
 
   /// Whether no thread writes: then the caller must.
   private func enqueue(_ waiting: Waiting) -> Bool {
-    state.withLock { state in
+    lock.withLock {
       state.waiting.append(waiting)
+      if state.awaited > 0, state.waiting.count >= state.awaited {
+        state.awaited = 0
+        lock.wakeAll()
+      }
       defer { state.isWriting = true }
       return !state.isWriting
     }
   }
 
+  /// Waits for the threads that saved a moment ago, before a group is taken.
+  private func gather() {
+    lock.withLock {
+      let pace = state.pace
+      let (awaited, end) = (min(pace.savers, Self.mostAwaited), pace.ended + pace.patience)
+      guard state.waiting.count < awaited else { return }
+      state.awaited = awaited
+      while state.awaited > 0, lock.wait(until: end) {}
+      state.awaited = 0
+    }
+  }
+
   /// Takes what waits and writes it: on the calling thread if `here`, otherwise by handing it to the store.
   private func writeNext(_ deadline: Duration?, here: Bool) {
-    let (saves, first) = state.withLock { state -> ([Save], Waiting?) in
+    if here { gather() }
+    let (saves, first) = lock.withLock { () -> ([Save], Waiting?) in
       let saves = state.waiting.prefix(Self.mostTogether).prefix { waiting in
         waiting.save.map { $0.isSmall || !here } ?? false
       }.compactMap(\.save)
@@ -204,19 +256,24 @@ final class CommitQueue: Sendable {
       return store.commit(changes, deadline: deadline) { self.finish(saves, $0, deadline) }
     }
     let answer = Answer()
+    let start = ContinuousClock.now
     store.commitHere(changes, deadline: deadline) { results in
       if answer.isLate(results) { self.finish(saves, results, deadline) }
     }
     // Only now: the thread that writes next finds the store free.
-    if let results = answer.whenReturned() { finish(saves, results, deadline) }
+    if let results = answer.whenReturned() { finish(saves, results, deadline, since: start) }
   }
 
-  private func finish(_ saves: [Save], _ results: [Result<CommitResult, any Error>], _ deadline: Duration?) {
+  /// - Parameter start: when the calling thread began to write them, if it did.
+  private func finish(
+    _ saves: [Save], _ results: [Result<CommitResult, any Error>], _ deadline: Duration?,
+    since start: ContinuousClock.Instant? = nil
+  ) {
     for (save, result) in zip(saves, results) {
       if case .success(let value) = result { save.committed(value) }
     }
     // Before they are woken: the store need not wait for that.
-    passOn(deadline)
+    passOn(deadline, start.map { (saves: saves.count, start: $0) })
     for (save, result) in zip(saves, results) { save.fulfil(result) }
   }
 
@@ -246,8 +303,9 @@ final class CommitQueue: Sendable {
   }
 
   /// A transaction is over: the first waiting thread gets the turn to write, or the queue is free.
-  private func passOn(_ deadline: Duration?) {
-    let first = state.withLock { state in
+  private func passOn(_ deadline: Duration?, _ written: (saves: Int, start: ContinuousClock.Instant)? = nil) {
+    let first = lock.withLock {
+      notePace(written)
       if state.waiting.isEmpty { state.isWriting = false }
       return state.waiting.first
     }
@@ -256,6 +314,20 @@ final class CommitQueue: Sendable {
     case .save(let save) where save.isSmall: save.giveTurn()
     case .save, .batch: writeNext(deadline, here: false)
     }
+  }
+
+  /// Under `lock`. After a write that another thread did nothing is known of those who save.
+  private func notePace(_ written: (saves: Int, start: ContinuousClock.Instant)?) {
+    guard let written else {
+      state.pace.savers = 0
+      return
+    }
+    let now = ContinuousClock.now
+    let duration = now - written.start
+    // One slow write, for a checkpoint, does not make the next ones slow.
+    let patience = patience(min(duration, state.pace.duration))
+    state.pace = Pace(
+      savers: written.saves + state.waiting.count, ended: now, duration: duration, patience: patience)
   }
 }
 

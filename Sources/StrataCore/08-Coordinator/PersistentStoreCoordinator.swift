@@ -449,6 +449,8 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   }
 
   final func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]) {
-    NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
+    PostingTurn.shared.withTurn {
+      NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
+    }
   }
 }

@@ -30,7 +30,7 @@ extension ModelContext {
     enter()
     guard hasChanges else { return }
     rows.processPendingChangesBeforeSave()
-    NotificationCenter.default.post(name: Self.willSave, object: self)
+    PostingTurn.shared.withTurn { NotificationCenter.default.post(name: Self.willSave, object: self) }
     settleExpected()
     rows.processPendingChanges()
     var (inserted, updated, deleted) = rows.unsavedObjects
@@ -44,13 +44,15 @@ extension ModelContext {
     let (new, changed) = (takeIdentifiers(of: &inserted), takeIdentifiers(of: &updated))
     rows.showMerged()
     temporaryRows.removeSaved()
-    NotificationCenter.default.post(
-      name: Self.didSave, object: self,
-      userInfo: [
-        NotificationKey.insertedIdentifiers.rawValue: new,
-        NotificationKey.updatedIdentifiers.rawValue: changed,
-        NotificationKey.deletedIdentifiers.rawValue: gone.map { PersistentIdentifier($0) },
-      ])
+    PostingTurn.shared.withTurn {
+      NotificationCenter.default.post(
+        name: Self.didSave, object: self,
+        userInfo: [
+          NotificationKey.insertedIdentifiers.rawValue: new,
+          NotificationKey.updatedIdentifiers.rawValue: changed,
+          NotificationKey.deletedIdentifiers.rawValue: gone.map { PersistentIdentifier($0) },
+        ])
+    }
   }
 
   /// The final identifiers of what was saved and is in the context still.

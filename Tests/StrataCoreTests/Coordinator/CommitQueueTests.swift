@@ -105,6 +105,58 @@ import Testing
     #expect(told.withLock { $0 } == Array(0...ticket))
   }
 
+  /// Those whose saves were written come again, and the group waits for them. Here it waits for as long as it takes.
+  @Test(.timeLimit(.minutes(20))) func aGroupWaitsForThoseWhoSavedAMomentAgo() {
+    let store = HeldStore()
+    let queue = CommitQueue(store: store) { _ in .seconds(3600) }
+    let done = DispatchSemaphore(value: 0)
+    func thread(saves: Int) {
+      Thread {
+        for _ in 0..<saves { _ = try? queue.commit(ChangeSet(), deadline: nil, meanwhile: {}) { _ in } }
+        done.signal()
+      }.start()
+    }
+    thread(saves: 3)
+    store.awaitFirst()
+    for _ in 0..<3 { thread(saves: 2) }
+    while queue.waitingCount < 3 { sched_yield() }
+    store.release()
+    for _ in 0..<4 { done.wait() }
+    #expect(store.groups == [1, 4, 4], "without waiting: 1, 3, and so on")
+  }
+
+  @Test(.timeLimit(.minutes(20))) func aGroupThatNobodyJoinsIsWritten() {
+    let store = HeldStore()
+    let queue = CommitQueue(store: store) { _ in .milliseconds(1) }
+    let done = DispatchSemaphore(value: 0)
+    for number in 0..<3 {
+      Thread {
+        _ = try? queue.commit(ChangeSet(), deadline: nil, meanwhile: {}) { _ in }
+        done.signal()
+      }.start()
+      if number == 0 { store.awaitFirst() }
+    }
+    while queue.waitingCount < 2 { sched_yield() }
+    store.release()
+    for _ in 0..<3 { done.wait() }
+    #expect(store.groups == [1, 2])
+  }
+
+  /// Were it to wait for others it would do so for an hour.
+  @Test(.timeLimit(.minutes(20))) func aThreadThatSavesAloneWaitsForNobody() throws {
+    let store = HeldStore()
+    store.release()
+    let queue = CommitQueue(store: store) { _ in .seconds(3600) }
+    for _ in 0..<3 { _ = try queue.commit(ChangeSet(), deadline: nil, meanwhile: {}) { _ in } }
+    #expect(store.groups == [1, 1, 1])
+  }
+
+  @Test func onlyLongWritesAreWaitedFor() {
+    #expect(CommitQueue.patience(writing: .microseconds(60)) == .zero)
+    #expect(CommitQueue.patience(writing: .microseconds(150)) == .microseconds(150))
+    #expect(CommitQueue.patience(writing: .milliseconds(7)) == .microseconds(200))
+  }
+
   /// A save that is written by its own thread leaves the next one to the thread of that one, also when the store fails.
   @Test(.timeLimit(.minutes(20))) func afterAFailureTheNextOneWrites() throws {
     let store = SlowStore()
@@ -155,6 +207,34 @@ private final class CountingStore: CommitOnlyStore {
     sched_yield()
     counts.withLock { $0.isWriting = false }
     completion(changeSets.map { _ in .success(CommitResult(commitNumber: number)) })
+  }
+}
+
+/// A store that writes on the thread that asks it to. The first commit waits until it is released.
+private final class HeldStore: CommitOnlyStore {
+  private let state = Mutex<[Int]>([])
+  private let begun = DispatchSemaphore(value: 0)
+  private let released = DispatchSemaphore(value: 0)
+
+  /// The sizes of the groups that were committed.
+  var groups: [Int] { state.withLock { $0 } }
+
+  func awaitFirst() { begun.wait() }
+  func release() { released.signal() }
+
+  func commit(
+    _ changeSets: [ChangeSet], deadline: Duration?,
+    completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
+  ) {
+    let number = state.withLock { groups in
+      groups.append(changeSets.count)
+      return groups.count
+    }
+    if number == 1 {
+      begun.signal()
+      released.wait()
+    }
+    completion(changeSets.map { _ in .success(CommitResult(commitNumber: UInt64(number))) })
   }
 }
 

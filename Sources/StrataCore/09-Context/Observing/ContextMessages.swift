@@ -157,7 +157,9 @@ extension ManagedObjectContext {
   /// Posts the typed forms of the did-save notifications, which were posted.
   func postMessage(_ sets: DidSaveSets, _ moment: SavedMoment) {
     #if compiler(>=6.2) && !canImport(Darwin)
-      NotificationCenter.default.post(DidSaveObjectIDsMessage(sets, moment), subject: self)
+      PostingTurn.shared.withTurn {
+        NotificationCenter.default.post(DidSaveObjectIDsMessage(sets, moment), subject: self)
+      }
       guard concurrencyType == .mainQueue, ContextQueue.runsOnMainQueue else { return }
       // Unsafe: it has objects of the context, whose queue is the main actor's and on which this runs.
       nonisolated(unsafe) let message = DidSaveMessage(
@@ -171,7 +173,9 @@ extension ManagedObjectContext {
   func postMessage(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
     #if compiler(>=6.2) && !canImport(Darwin)
       if name == Self.didMergeChangesObjectIDsNotification {
-        NotificationCenter.default.post(DidMergeChangesObjectIDsMessage(userInfo), subject: self)
+        PostingTurn.shared.withTurn {
+          NotificationCenter.default.post(DidMergeChangesObjectIDsMessage(userInfo), subject: self)
+        }
       }
     #endif
   }

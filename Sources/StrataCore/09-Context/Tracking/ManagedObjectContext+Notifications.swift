@@ -189,9 +189,13 @@ extension ManagedObjectContext {
       objects[NotificationKey.queryGeneration.rawValue] = generation
       ids[NotificationKey.queryGeneration.rawValue] = generation
     }
-    NotificationCenter.default.post(
-      name: Self.didSaveObjectsNotification, object: self, userInfo: objects)
-    NotificationCenter.default.post(name: Self.didSaveObjectIDsNotification, object: self, userInfo: ids)
+    PostingTurn.shared.withTurn {
+      NotificationCenter.default.post(
+        name: Self.didSaveObjectsNotification, object: self, userInfo: objects)
+    }
+    PostingTurn.shared.withTurn {
+      NotificationCenter.default.post(name: Self.didSaveObjectIDsNotification, object: self, userInfo: ids)
+    }
     postMessage(sets, moment)
     tellObserved(outcome.inserted + outcome.updated)
   }
@@ -225,7 +229,9 @@ extension ManagedObjectContext {
   static let identifiersKey = "strata.savedIdentifiers"
 
   func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
-    NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
+    PostingTurn.shared.withTurn {
+      NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
+    }
     postMessage(name, userInfo)
   }
 }

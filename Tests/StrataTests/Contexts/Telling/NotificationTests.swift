@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import Synchronization
 import Testing
 
 /// What contexts report, and when (section E).
@@ -28,6 +29,27 @@ struct NotificationTests {
     try context.save()
     #expect(recorder.names == [.didChange, .willSave, .didSave, .didSaveIDs])
   }
+
+  #if !canImport(Darwin)
+    /// Other tests post at the same time, and a thread does not wait for the turn for long: so it is tried more than once.
+    @Test("decision 61: a save posts its notifications in the turn of its thread", .timeLimit(.minutes(20)))
+    func postsInTurn() throws {
+      let names = [Notification.Name.didChange, .willSave, .didSave, .didSaveIDs]
+      let inTurn = Mutex<Set<Notification.Name>>([])
+      let tokens = names.map { name in
+        NotificationCenter.default.addObserver(forName: name, object: context, queue: nil) { _ in
+          if PostingTurn.shared.isMine { inTurn.withLock { _ = $0.insert(name) } }
+        }
+      }
+      defer { for token in tokens { NotificationCenter.default.removeObserver(token) } }
+      for number in 0..<1000 where inTurn.withLock({ $0.count < names.count }) {
+        Entry.make("\(number)", in: context)
+        try context.save()
+      }
+      #expect(inTurn.withLock { $0 } == Set(names))
+      #expect(!PostingTurn.shared.isMine, "it is given back")
+    }
+  #endif
 
   @Test("rule 116: the keys have Core Data's short strings")
   func shortKeys() {
