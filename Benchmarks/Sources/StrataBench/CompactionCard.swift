@@ -142,7 +142,7 @@ private struct CompactionStand {
     let ids = try await writer.perform {
       var request = FetchRequest<ManagedObject>(entityName: "Flight")
       request.fetchLimit = 1_000
-      return try writer.fetchIdentifiers(request)
+      return try writer.fetch(request).map(\.objectID)
     }
     guard !ids.isEmpty else { throw BenchmarkError("no row is left") }
     /// Saves one edit and answers what that took.
@@ -163,7 +163,9 @@ private struct CompactionStand {
     let isOver = Atomic(false)
     async let beside: [Double] = {
       var beside: [Double] = []
-      while !isOver.load(ordering: .acquiring) { beside.append(try await save(beside.count)) }
+      while !isOver.load(ordering: .acquiring) {
+        beside.append(try await save(Self.savesAlone + beside.count))
+      }
       return beside
     }()
     let start = ContinuousClock.now
