@@ -3,7 +3,7 @@ import Testing
 @testable import StrataCore
 
 /// Keys are compared eight bytes at a time: as bytes one after the other would be.
-@Suite struct KeyOrderTests {
+@Suite struct OrderOfKeysTests {
   private func order(_ a: [UInt8], _ b: [UInt8]) -> Int {
     a.withUnsafeBytes { a in b.withUnsafeBytes { KeyOrder.order(a, $0) }.signum() }
   }
