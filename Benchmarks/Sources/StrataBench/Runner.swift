@@ -1,7 +1,9 @@
 import Foundation
 
-/// Runs the contenders of a benchmark in turn (A B C A B C …), after one warm-up round that is not counted and
+/// Runs the contenders of a benchmark in rounds (A B C, C A B …), after one warm-up round that is not counted and
 /// in which every stored byte is compared with the data set.
+///
+/// Each round has an order of its own, the same in every process: who comes after a contender that takes half a second finds the processor's caches full of its data.
 struct Runner {
   /// Nil: 11 runs up to 10,000 rows, 5 up to 100,000, 3 above.
   let runs: Int?
@@ -58,7 +60,7 @@ struct Runner {
     let flights = Flight.make(count: comparison.size)
     let expected = ContentChecksum(of: flights)
     for run in 0...runCount(comparison.size) {
-      for index in comparison.series.indices {
+      for index in Self.order(of: comparison, in: run) {
         let contender = comparison.series[index].contender
         let folder = try freshDirectory("insert")
         let store = try await contender.open(folder)
@@ -101,7 +103,7 @@ struct Runner {
       stores.append(store)
     }
     for run in 0...runCount(comparison.size) {
-      for index in comparison.series.indices {
+      for index in Self.order(of: comparison, in: run) {
         let store = stores[index]
         let (sample, touch) = try Sample.take {
           try comparison.benchmark == .fetch ? store.fetchAll() : store.fetchByID()
@@ -118,6 +120,12 @@ struct Runner {
       let folder = storeDirectory(of: comparison.series[index].contender, size: comparison.size)
       comparison.series[index].fileBytes = try fileBytes(in: folder)
     }
+  }
+
+  /// The places of the contenders, in the order of a round.
+  private static func order(of comparison: Comparison, in round: Int) -> [Int] {
+    var random = SplitMix64(state: UInt64(round))
+    return comparison.series.indices.shuffled(using: &random)
   }
 
   private func runCount(_ size: Int) -> Int {
