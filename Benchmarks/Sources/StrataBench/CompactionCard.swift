@@ -66,8 +66,7 @@ private struct CompactionSummary {
   private static let mostWait = Bound.atMost(100)
 
   private static func share(_ part: Double, of times: [Double]) -> Double {
-    let sorted = times.sorted()
-    return sorted.isEmpty ? .nan : sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))]
+    times.sorted().latency(part) ?? .nan
   }
 
   private func cells(of saves: (CompactionTimes) -> [Double]) -> [String] {
@@ -118,7 +117,6 @@ private struct CompactionSummary {
 
 private struct CompactionStand {
   private let container: PersistentContainer
-  private let url: URL
   private let size: Int
   private let flights: [Flight]
   private static let savesAlone = 1_000
@@ -126,9 +124,8 @@ private struct CompactionStand {
   init(_ folder: URL, size: Int) async throws {
     self.size = size
     flights = Flight.make(count: size)
-    url = folder.appendingPathComponent("flights.strata")
     container = PersistentContainer(name: "Flights", model: FlightObject.model)
-    var description = PersistentStoreDescription.measured(url)
+    var description = PersistentStoreDescription.measured(folder.appendingPathComponent("flights.strata"))
     description.durability = .full
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()

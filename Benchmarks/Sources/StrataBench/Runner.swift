@@ -3,7 +3,7 @@ import Foundation
 /// Runs the contenders of a benchmark in rounds (A B C, C A B …), after one warm-up round that is not counted and
 /// in which every stored byte is compared with the data set.
 ///
-/// Each round has an order of its own, the same in every process: who comes after a contender that takes half a second finds the processor's caches full of its data.
+/// Each round has an order of its own, the same in every process: in a fixed one the contender after a slow one was seen to take longer.
 struct Runner {
   /// Nil: 11 runs up to 10,000 rows, 5 up to 100,000, 3 above.
   let runs: Int?

@@ -89,6 +89,13 @@ extension Comparison {
   }
 }
 
+extension Array where Element: Comparable {
+  /// What a share of the values keeps within, which are in ascending order; nil when there are none.
+  func latency(_ share: Double) -> Element? {
+    isEmpty ? nil : self[Swift.min(Int(Double(count) * share), count - 1)]
+  }
+}
+
 extension [Double] {
   /// Not a number when there is nothing to take it of.
   var median: Double {

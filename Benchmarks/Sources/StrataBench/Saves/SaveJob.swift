@@ -93,9 +93,7 @@ struct SaveRun: Sendable {
   /// The slowest save of each thread, ascending.
   var slowest: [UInt64] = []
 
-  func latency(_ share: Double) -> UInt64 {
-    latencies.isEmpty ? 0 : latencies[min(Int(Double(latencies.count) * share), latencies.count - 1)]
-  }
+  func latency(_ share: Double) -> UInt64 { latencies.latency(share) ?? 0 }
 }
 
 extension SaveJob {

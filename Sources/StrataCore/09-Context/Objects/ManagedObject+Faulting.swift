@@ -53,17 +53,7 @@ extension ManagedObject {
     if snapshot == nil || isStale {
       if state.contains(.probe) { return }
       do {
-        // One by one: nothing is made of what is read nearly always.
-        switch try loadStoredRow() {
-        case .found: break
-        case .gone: return becomeInaccessible()
-        case .elsewhere:
-          switch searchRow() {
-          case .found: break
-          case .gone: return becomeInaccessible()
-          case .unreadable(let error): throw error
-          }
-        }
+        guard try findRow() else { return becomeInaccessible() }
       } catch {
         context?.report(error, reading: self)
         return
@@ -77,18 +67,21 @@ extension ManagedObject {
 
   /// Reads the object's row from its store. Leaves the object as it is when there is none, or it cannot be read.
   final func loadRow() -> RowReading {
-    do {
-      switch try loadStoredRow() {
-      case .found: return .found
-      case .gone: return .gone
-      case .elsewhere: return searchRow()
-      }
-    } catch {
-      return .unreadable(error)
+    do { return try findRow() ? .found : .gone } catch { return .unreadable(error) }
+  }
+
+  /// The same; whether there is one. Its answer has no room for an error, which would be destroyed each time.
+  /// - Throws: why it cannot be read.
+  @inline(__always)
+  private final func findRow() throws -> Bool {
+    switch try loadStoredRow() {
+    case .found: true
+    case .gone: false
+    case .elsewhere: try searchRow()
     }
   }
 
-  /// What a near store has of an object. Without an error in it, so that nothing has to be destroyed.
+  /// What a near store has of an object.
   private enum StoredRow { case found, gone, elsewhere }
 
   /// Reads the row where only a near store has to be asked. `elsewhere` where it takes more than that: nothing was done then.
@@ -99,49 +92,46 @@ extension ManagedObject {
     return try contextReference._withUnsafeGuaranteedRef { try loadStoredRow(of: $0) }
   }
 
-  /// Reads the row wherever it is: as a change that is not saved, in the generation that the context is at, in a far store.
+  /// Reads the row wherever it is: as a change that is not saved, in the generation that the context is at, in a far store. Whether there is one.
+  /// - Throws: why it cannot be read.
   @inline(never)
-  private final func searchRow() -> RowReading {
-    guard let context else { return .gone }
-    guard let place = context.locate(objectID) else { return .unreadable(Self.storeIsRemoved(objectID)) }
+  private final func searchRow() throws -> Bool {
+    guard let context else { return false }
+    guard let place = context.locate(objectID) else { throw Self.storeIsRemoved(objectID) }
     context.flushAncestors()
     if let found = context.unsavedRow(for: self) {
       // What a child has deleted, and the context not handed down yet, looks as it did.
       let isLeaving =
         !found.isOwn && found.row.kind == .delete && context.isFlying(found.row)
         && context.saving.flight?.isReceived(found.row) == true
-      guard found.row.row != nil || (found.isOwn || isLeaving) && found.row.base != nil else { return .gone }
+      guard found.row.row != nil || (found.isOwn || isLeaving) && found.row.base != nil else { return false }
       take(found.row, isOwn: found.isOwn)
       if isLeaving { state.beginFlyingDelete() }
-      return .found
+      return true
     }
-    do {
-      context.statistics.faultsFired += 1
-      context.tellFault("\(home.token.entityName)/p\(primaryKey)")
-      let row =
-        if place.store.isFar {
-          try context.readTogether(self, place.store)
-        } else if context.generation.isSet || place.store.contextual != nil {
-          try context.reading(place.store).row(
-            hierarchy: place.bound.hierarchyNumber, primaryKey: primaryKey)
-        } else {
-          try place.store.store.row(hierarchy: place.bound.hierarchyNumber, primaryKey: primaryKey)
-        }
-      guard let row else { return .gone }
-      guard row.entity == home.entity.number else {
-        // Made for an ID with another entity's name: the row is not this object's, there is none that is.
-        context.letGo(self, rowIsGone: true)
-        return .gone
+    context.statistics.faultsFired += 1
+    context.tellFault("\(home.token.entityName)/p\(primaryKey)")
+    let row =
+      if place.store.isFar {
+        try context.readTogether(self, place.store)
+      } else if context.generation.isSet || place.store.contextual != nil {
+        try context.reading(place.store).row(
+          hierarchy: place.bound.hierarchyNumber, primaryKey: primaryKey)
+      } else {
+        try place.store.store.row(hierarchy: place.bound.hierarchyNumber, primaryKey: primaryKey)
       }
-      takeStored(row.snapshot, readAt: SnapshotClock.now)
-      if !place.store.isFar { context.tellRowRead(self, isAlone: true) }
-      return .found
-    } catch {
-      return .unreadable(error)
+    guard let row else { return false }
+    guard row.entity == home.entity.number else {
+      // Made for an ID with another entity's name: the row is not this object's, there is none that is.
+      context.letGo(self, rowIsGone: true)
+      return false
     }
+    takeStored(row.snapshot, readAt: SnapshotClock.now)
+    if !place.store.isFar { context.tellRowRead(self, isAlone: true) }
+    return true
   }
 
-  /// The same. Nothing is told of it, so no code of the application can let go of the context meanwhile, and no references are counted.
+  /// The same for an object of `context`. Nothing is told of it, so no code of the application can let go of the context meanwhile, and no references are counted.
   @inline(__always)
   private final func loadStoredRow(of context: ManagedObjectContext) throws -> StoredRow {
     guard context.hasNothingUnsavedBelow, !context.generation.isSet, !Watching.concerns(.anyFault),
@@ -179,14 +169,7 @@ extension ManagedObject {
 
   /// Ensures that the object has its row in memory. False when the row is gone.
   /// - Throws: why it cannot be read.
-  final func requireRow() throws -> Bool {
-    if snapshot != nil { return true }
-    switch loadRow() {
-    case .found: return true
-    case .gone: return false
-    case .unreadable(let error): throw error
-    }
-  }
+  final func requireRow() throws -> Bool { try snapshot != nil || findRow() }
 
   /// The row as it is in the store, or in the parent, now; the object keeps the one it has. Nil when the row is gone.
   /// - Throws: why it cannot be read.
@@ -197,11 +180,7 @@ extension ManagedObject {
       readAt = time
       self.state = state
     }
-    switch loadRow() {
-    case .found: return snapshot
-    case .gone: return nil
-    case .unreadable(let error): throw error
-    }
+    return try findRow() ? snapshot : nil
   }
 
   private final var isStale: Bool {
