@@ -42,23 +42,17 @@ final class CuttingProxy: Sendable {
     let path = folder.appendingPathComponent(".s.PGSQL.5432").path
     let isBound = Self.withAddress(path) { bind(listener, $0, $1) == 0 }
     guard isBound, listen(listener, 64) == 0 else { throw Failure(call: "bind") }
-    let thread = Thread { [weak self, listener] in
-      while true {
-        let client = accept(listener, nil, nil)
-        if client < 0 { return }
-        guard let self else {
-          close(client)
-          return
-        }
-        self.connect(client)
+    ListeningSocket.acceptAll(listener) { [weak self] client in
+      guard let self else {
+        close(client)
+        return
       }
+      self.connect(client)
     }
-    thread.start()
   }
 
   deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
+    ListeningSocket.end(listener)
     try? FileManager.default.removeItem(at: folder)
   }
 

@@ -3,7 +3,7 @@ import StrataCore
 
 /// Answers whoever wants to connect with an error, as a server does that has no session for him. On a port of this machine.
 ///
-/// Unsafe parts: file descriptors, each closed once, by the thread that has it.
+/// Unsafe parts: file descriptors. A client's is closed by the thread that accepted it, the listening one as ``ListeningSocket`` says.
 final class RefusingServer: Sendable {
   struct Failure: Error { let call: String }
 
@@ -43,25 +43,19 @@ final class RefusingServer: Sendable {
       let size = UInt32(fields.count + 4)
       return [UInt8(ascii: "E")] + withUnsafeBytes(of: size.bigEndian) { Array($0) } + fields
     }
-    let thread = Thread { [weak self, listener] in
-      var place = 0
-      while true {
-        let client = accept(listener, nil, nil)
-        if client < 0 { return }
-        self?.count.withLock { $0 += 1 }
-        var request = [UInt8](repeating: 0, count: 4_096)
-        _ = recv(client, &request, request.count, 0)
-        let answer = answers[min(place, answers.count - 1)]
-        place += 1
-        _ = send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
-        close(client)
+    let place = Mutex(0)
+    ListeningSocket.acceptAll(listener) { [weak self] client in
+      self?.count.withLock { $0 += 1 }
+      var request = [UInt8](repeating: 0, count: 4_096)
+      _ = recv(client, &request, request.count, 0)
+      let answer = place.withLock { place in
+        defer { place += 1 }
+        return answers[min(place, answers.count - 1)]
       }
+      _ = send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
+      close(client)
     }
-    thread.start()
   }
 
-  deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-  }
+  deinit { ListeningSocket.end(listener) }
 }
