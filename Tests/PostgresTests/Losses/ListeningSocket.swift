@@ -21,7 +21,7 @@ enum ListeningSocket {
     }.start()
   }
 
-  /// Accepts no more connections, and closes the socket. Called once.
+  /// Has the thread accept no more connections and close the socket. Called once.
   static func end(_ listener: Int32) {
     shutdown(listener, Int32(SHUT_RDWR))
   }

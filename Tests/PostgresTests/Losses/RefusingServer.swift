@@ -43,17 +43,17 @@ final class RefusingServer: Sendable {
       let size = UInt32(fields.count + 4)
       return [UInt8(ascii: "E")] + withUnsafeBytes(of: size.bigEndian) { Array($0) } + fields
     }
-    let place = Mutex(0)
     ListeningSocket.acceptAll(listener) { [weak self] client in
-      self?.count.withLock { $0 += 1 }
+      defer { close(client) }
+      guard let self else { return }
+      let place = count.withLock { count in
+        defer { count += 1 }
+        return count
+      }
       var request = [UInt8](repeating: 0, count: 4_096)
       _ = recv(client, &request, request.count, 0)
-      let answer = place.withLock { place in
-        defer { place += 1 }
-        return answers[min(place, answers.count - 1)]
-      }
+      let answer = answers[min(place, answers.count - 1)]
       _ = send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
-      close(client)
     }
   }
 
