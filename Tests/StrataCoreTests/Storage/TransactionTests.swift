@@ -49,6 +49,58 @@ import Testing
     }
   }
 
+  /// Some megabytes of rows, handed over again and again; the file's length before and after the last time, in the transaction.
+  private func putMuch(
+    _ environment: Environment, _ rows: Keyspace, _ end: @escaping @Sendable () throws -> Void = {}
+  ) throws -> (before: Int, after: Int) {
+    try environment.write { transaction in
+      func length() throws -> Int { try #require(try environment.file.status()).size }
+      var lengths = (before: 0, after: 0)
+      let value = [UInt8](repeating: 7, count: 1_000)
+      try transaction.withCursor(rows) { cursor in
+        for number in 0..<6_000 as Range<UInt64> {
+          try PrimaryKeyBytes.with(number) { key in
+            try value.withUnsafeBytes { try cursor.put(key, $0, append: true) }
+          }
+          guard number % 2_000 == 1_999 else { continue }
+          lengths.before = try length()
+          try transaction.handOver(recordOf: rows)
+          lengths.after = try length()
+        }
+      }
+      try end()
+      return lengths
+    }
+  }
+
+  @Test func changedPagesAreHandedOverBeforeTheCommit() throws {
+    try withEnvironment { environment in
+      let rows = try environment.keyspace("rows")
+      let lengths = try putMuch(environment, rows)
+      #expect(lengths.after - lengths.before > 1_500_000)
+      try environment.read { transaction in
+        #expect(try transaction.entryCount(rows) == 6_000)
+        var next: UInt64 = 0
+        try transaction.forEach(in: rows) { entry in
+          #expect(PrimaryKeyBytes.whole(entry.key) == next && entry.value.count == 1_000)
+          #expect(entry.value.allSatisfy { $0 == 7 })
+          next += 1
+        }
+      }
+    }
+  }
+
+  @Test func pagesThatWereHandedOverAreFreeAfterAThrow() throws {
+    struct Stop: Error {}
+    try withEnvironment { environment in
+      let (rows, others) = (try environment.keyspace("rows"), try environment.keyspace("others"))
+      try environment.put(others, "a", "1")
+      #expect(throws: Stop.self) { _ = try putMuch(environment, rows) { throw Stop() } }
+      #expect(try environment.read { try $0.entryCount(rows) } == 0)
+      #expect(try environment.get(others, "a") == "1")
+    }
+  }
+
   @Test func appendingOutOfOrderIsRefused() throws {
     try withEnvironment { environment in
       let rows = try environment.keyspace("rows")

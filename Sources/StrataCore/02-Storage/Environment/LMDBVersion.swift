@@ -21,6 +21,9 @@ struct LMDBVersion: Equatable, CustomStringConvertible {
 
   var description: String { "\(major).\(minor).\(patch)" }
 
+  /// Whether the library is known to refuse a value for a key under which it keeps the record of a keyspace.
+  var refusesValuesForRecords: Bool { isSupported && patch >= 24 }
+
   private var isSupported: Bool { major == 0 && minor == 9 }
 
   /// Refuses to touch the file at `path` with a library that keeps files of another format, or that is not what the program was built for.

@@ -14,7 +14,7 @@ struct PageTree {
   let entryCount: Int
 
   /// LMDB's number for the tree of names: part of its format.
-  private static let names: MDB_dbi = 1
+  static let names: MDB_dbi = 1
 
   /// Nil when the keyspace is empty, in a write transaction that has changed something, whose pages lie anywhere, and when a page does not
   /// look as expected.
@@ -43,7 +43,8 @@ struct PageTree {
     guard depth > 0, depth < 64, root <= lastPage else { return nil }
   }
 
-  private static func record(_ keyspace: Keyspace, _ transaction: borrowing ReadTransaction)
+  /// The keyspace's record in that tree, as the transaction shows it.
+  static func record(_ keyspace: Keyspace, _ transaction: borrowing ReadTransaction)
     -> UnsafeRawBufferPointer?
   {
     var name = keyspace.name

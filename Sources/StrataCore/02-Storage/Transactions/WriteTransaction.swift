@@ -83,6 +83,34 @@ struct WriteTransaction: ~Copyable {
     if code != 0 { throw failure(code, "mdb_drop") }
   }
 
+  /// Hands the pages that were changed so far to the system, and gives their memory to those that are changed next. They become part of the store with
+  /// the commit, as all others; after an abort they are free pages. Cursors stay where they are.
+  ///
+  /// LMDB keeps what a transaction changes in private memory until it commits, up to 512 MB of it; then it hands over pages to make room. There is no call for
+  /// that. But LMDB looks for room before it looks at what it is to store: so it is asked to store more than fits into what is left, over the record of
+  /// `keyspace`, which it refuses to take a value's bytes for. Nothing happens with a library of which that is not known.
+  ///
+  /// The corresponding LMDB function is `mdb_put`.
+  /// - Throws: `StorageError` when the pages cannot be written: `.diskFull`, `.io`.
+  func handOver(recordOf keyspace: Keyspace) throws {
+    guard LMDBVersion.library.refusesValuesForRecords, PageTree.record(keyspace, read) != nil else { return }
+    var statistics = MDB_stat()
+    guard mdb_stat(read.handle, keyspace.handle, &statistics) == 0 else { return }
+    let length = min((Self.mostChangedPages / 2 + 64) * Int(statistics.ms_psize), Int(UInt32.max))
+    var name = keyspace.name
+    let code = name.withUTF8 { name in
+      var key = MDB_val(UnsafeRawBufferPointer(name))
+      // Reserved, so that nothing is copied: there is nothing at hand.
+      var value = MDB_val(mv_size: length, mv_data: nil)
+      return mdb_put(read.handle, PageTree.names, &key, &value, UInt32(MDB_RESERVE))
+    }
+    // A success would have put a value into the place of the record: the transaction must not be committed.
+    if code != MDB_INCOMPATIBLE { throw failure(code == 0 ? MDB_BAD_TXN : code, "mdb_put") }
+  }
+
+  /// The most pages that LMDB keeps in memory for a transaction. Part of the library.
+  private static let mostChangedPages = 131_072
+
   @inline(never)
   private func failure(_ code: Int32, _ operation: String) -> StorageError {
     if firstFailure.pointee == 0 { firstFailure.pointee = code }

@@ -57,7 +57,7 @@ struct BatchInserting {
     }
     for list in try entries.lists() {
       guard let keyspace = catalogue.indexes.keyspaces[list.index.number] else { continue }
-      try list.write(keyspace, transaction, writing.look)
+      try list.write(keyspace, transaction, writing)
     }
     return true
   }

@@ -33,6 +33,8 @@ final class BatchPutting {
   private let keyspace: Keyspace
   private let entries: [Entries]
   private var waiting = 0
+  /// The page of the snapshot on which the last row lies that was put.
+  private var page: UInt = 0
   /// The rows that were put since the last `flush`, where there is a history.
   private var put: BatchKeys
 
@@ -71,6 +73,7 @@ final class BatchPutting {
         }
         if writing.isSame(row, new) { return }
         try collect(row, new, key, snapshot)
+        try hold(row, transaction)
         try PrimaryKeyBytes.with(key) { key in try new.withBytes { try cursor.put(key, $0) } }
         writing.notePut(key, of: row.entity, slots)
         if writing.history != nil { put.append(key, of: row.entity) }
@@ -80,6 +83,17 @@ final class BatchPutting {
     }
     try flush(transaction)
   }
+
+  /// A row that lies on another page than the last one changes a page more.
+  @inline(__always)
+  private func hold(_ row: StoredRow, _ transaction: borrowing WriteTransaction) throws {
+    let page = UInt(bitPattern: row.base) / Self.pageLength
+    if page == self.page { return }
+    self.page = page
+    try writing.hold(Int(Self.pageLength), transaction)
+  }
+
+  private static let pageLength: UInt = 4_096
 
   private func collect(
     _ row: StoredRow, _ new: RowSnapshot, _ key: UInt64, _ snapshot: borrowing ReadTransaction
@@ -102,6 +116,8 @@ final class BatchPutting {
     for entries in entries where !entries.changes.isEmpty {
       guard let keyspace = writing.catalogue.indexes.keyspaces[entries.index.number] else { continue }
       entries.changes.sort()
+      let count = entries.changes.removals.count + entries.changes.insertions.count
+      try writing.hold(entries: count, of: keyspace, transaction)
       try entries.changes.write(keyspace, transaction)
       entries.changes = IndexChanges()
     }

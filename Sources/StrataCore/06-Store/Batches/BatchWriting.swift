@@ -9,7 +9,7 @@ import Foundation
 ///
 /// So a batch is written by the same code as a save, with its checks, indexes, edges and derived values; except that no object keeps
 /// what has been written. A change set holds each row once at most: to change a row a second time, flush before.
-/// What stays for the whole batch are eight bytes for each row, the keys, and LMDB's dirty pages.
+/// What stays for the whole batch are the keys of its rows. The pages that LMDB has changed are handed over again and again.
 ///
 /// Lives for one run of the transaction's body, on the writer's thread.
 final class BatchWriting {
@@ -35,6 +35,10 @@ final class BatchWriting {
   /// The rows that wait to be written, while they are asked for.
   @exclusivity(unchecked) private var waiting: Set<RowAddress> = []
   @exclusivity(unchecked) private var isCancelledNext = 0
+  /// About how many bytes of changed pages LMDB holds.
+  @exclusivity(unchecked) private var heldBytes = 0
+  /// How many it may hold before they are handed over.
+  private let heldLength: Int
   /// How many rows are written at a time.
   let step: Int
   /// Whether the waiting rows are asked for.
@@ -47,9 +51,10 @@ final class BatchWriting {
   @exclusivity(unchecked) private(set) var hasWritten = false
 
   init(
-    parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress, step: Int, tracksRows: Bool,
-    defersUniqueness: Bool = false, history: HistoryWriter?
+    parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress, step: Int, heldLength: Int,
+    tracksRows: Bool, defersUniqueness: Bool = false, history: HistoryWriter?
   ) {
+    self.heldLength = heldLength
     self.history = history
     self.parts = parts
     self.catalogue = catalogue
@@ -70,6 +75,37 @@ final class BatchWriting {
   func look() throws {
     isCancelledNext &+= 1
     if isCancelledNext & (Self.stepsBetweenLooks - 1) == 0 { try progress.stopIfCancelled() }
+  }
+
+  // MARK: Memory
+
+  /// What LMDB may hold of changed pages.
+  static let heldLength = 16 << 20
+  /// What an entry of a page takes beside its key and value.
+  static let entryHeader = 10
+  /// A change set is written with that many bytes of rows.
+  private static let chunkLength = 8 << 20
+  /// What a change of a row anywhere in a store takes: a page of rows. Those of indexes are often the same ones.
+  private static let changeLength = 4_096
+
+  /// So many bytes of pages are about to change. Before that, those that have changed are handed over when they are many.
+  @inline(__always)
+  func hold(_ bytes: Int, _ transaction: borrowing WriteTransaction) throws {
+    if heldBytes >= heldLength { try handOver(transaction) }
+    heldBytes += bytes
+  }
+
+  /// So many entries of an index, which lie anywhere in it, are about to change.
+  func hold(entries count: Int, of keyspace: Keyspace, _ transaction: borrowing WriteTransaction) throws {
+    let statistics = try transaction.read.statistics(keyspace)
+    try hold(min(Int(statistics.ms_leaf_pages), count) * Int(statistics.ms_psize), transaction)
+  }
+
+  @inline(never)
+  private func handOver(_ transaction: borrowing WriteTransaction) throws {
+    heldBytes = 0
+    guard let keyspace = parts.rows.lazy.compactMap(\.self).first else { return }
+    try transaction.handOver(recordOf: keyspace)
   }
 
   // MARK: Changes
@@ -99,10 +135,14 @@ final class BatchWriting {
       throw parts.damaged("The store has no keyspace for \(entity.name).")
     }
     if let last { try requireNew(block, of: entity, keyspace, upTo: last, transaction.read) }
+    let pageSize = Int(try transaction.read.statistics(keyspace).ms_psize)
     try transaction.withCursor(keyspace) { cursor in
       var end = try cursor.last().flatMap { PrimaryKeyBytes.whole($0.key) } ?? 0
       for row in block.rows {
-        try PrimaryKeyBytes.with(row.key) { try cursor.put($0, row.bytes, append: row.key > end) }
+        let isBehind = row.key > end
+        let length = Int(row.count) + 8 + Self.entryHeader
+        try hold(isBehind ? length : max(length, pageSize), transaction)
+        try PrimaryKeyBytes.with(row.key) { try cursor.put($0, row.bytes, append: isBehind) }
         end = max(end, row.key)
       }
     }
@@ -143,6 +183,7 @@ final class BatchWriting {
       for value in values {
         let key = reader.largeValueKey(
           entity: entity.number, value.slot, primaryKey: row.key, version: RowBytes.version(row.base))
+        try hold(value.bytes.count, transaction)
         try key.withBytes { key in
           try value.bytes.withUnsafeBytes { try transaction.put(large, key, $0) }
         }
@@ -285,7 +326,7 @@ final class BatchWriting {
   func isWaiting(_ address: RowAddress) -> Bool { waiting.contains(address) }
 
   private var isFull: Bool {
-    bytes >= BatchRows.chunkLength || changes.updates.count >= step
+    bytes >= Self.chunkLength || changes.updates.count >= step
   }
 
   /// Writes what waits. `isAll` when that is all there is: then the change set knows every value that counts.
@@ -307,6 +348,7 @@ final class BatchWriting {
       if let violation = failure as? UniquenessViolation { return violation }
       throw failure
     }
+    try hold(changes.count * Self.changeLength, transaction)
     try writer.write(transaction)
     hasWritten = true
     for row in writer.derivedRows {

@@ -64,7 +64,8 @@ struct BatchRun: StoreWrite {
     func makeWriting(tracksRows: Bool = true, defersUniqueness: Bool = false) -> BatchWriting {
       BatchWriting(
         parts: parts, catalogue: catalogue, progress: batch.progress, step: batch.step,
-        tracksRows: tracksRows, defersUniqueness: defersUniqueness, history: history)
+        heldLength: batch.heldLength, tracksRows: tracksRows, defersUniqueness: defersUniqueness,
+        history: history)
     }
     let writing: BatchWriting
     switch batch.operation {

@@ -22,6 +22,8 @@ package struct StoreBatch: Sendable {
   package var origin = ChangeOrigin()
   /// How many rows are written at a time.
   let step: Int
+  /// About how many bytes of changed pages LMDB may hold before they are handed over.
+  var heldLength = BatchWriting.heldLength
 
   /// A batch that does `operation`.
   package init(_ operation: Operation, progress: BatchProgress = BatchProgress()) {
@@ -136,33 +138,6 @@ package struct BatchRecord: Sendable {
     self.entity = entity
     self.primaryKey = primaryKey
     self.isNew = isNew
-  }
-}
-
-/// Primary keys by entity: eight bytes for each row a batch has changed.
-package struct BatchKeys: Sendable {
-  /// By entity number.
-  package var lists: [[UInt64]]
-
-  init(entityCount: Int) { lists = Array(repeating: [], count: entityCount) }
-
-  /// How many there are.
-  package var count: Int { lists.reduce(0) { $0 + $1.count } }
-
-  @inline(__always)
-  package mutating func append(_ key: UInt64, of entity: Int) { lists[entity].append(key) }
-
-  /// Each key once, in ascending order.
-  package mutating func settle() {
-    for entity in lists.indices where lists[entity].count > 1 {
-      lists[entity].sort()
-      var kept = 1
-      for place in 1..<lists[entity].count where lists[entity][place] != lists[entity][kept - 1] {
-        lists[entity][kept] = lists[entity][place]
-        kept += 1
-      }
-      lists[entity].removeLast(lists[entity].count - kept)
-    }
   }
 }
 

@@ -92,6 +92,6 @@ extension LMDBStore {
 
 extension BatchKeys {
   fileprivate mutating func append(_ runs: [ClosedRange<UInt64>], of entity: Int) {
-    for run in runs { for key in run { append(key, of: entity) } }
+    for run in runs { append(run, of: entity) }
   }
 }

@@ -23,8 +23,8 @@ import Foundation
 /// records, or a record of an entity without a place for its values. What comes of a batch is what would come of its rows one by one.
 ///
 /// The rows are encoded one by one as they come, on the context's queue and before the store is asked for anything, and wait in a
-/// file without a name beside the store when they are many: memory does not grow with their number but for eight bytes of each one's
-/// key. Then the store's writer takes them in order. Other savers wait meanwhile, those of other processes as long as their
+/// file without a name beside the store when they are many: memory does not grow with their number.
+/// Then the store's writer takes them in order. Other savers wait meanwhile, those of other processes as long as their
 /// `timeout` allows.
 public struct BatchInsertRequest: PersistentStoreRequest {
   /// Where the values come from.
@@ -39,7 +39,7 @@ public struct BatchInsertRequest: PersistentStoreRequest {
   public var entityName: String
   /// What is answered. Default: the status.
   public var resultType = BatchResultType.statusOnly
-  /// Whether the executing context makes the new objects known to its observers, as after merging another context's save.
+  /// Whether the executing context makes the new objects known to its observers, as after merging another context's save (rule 179).
   /// Contexts that merge automatically (`automaticallyMergesChangesFromParent`) do so anyway. Default true.
   public var mergesIntoContext = true
   /// The stores that may get the records: the first writable one of them that holds the entity does (rule 106).

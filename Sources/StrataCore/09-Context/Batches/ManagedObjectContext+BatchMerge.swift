@@ -4,7 +4,7 @@ import Foundation
 
 extension ManagedObjectContext {
   /// How many rows of a batch are merged at a time: each slice posts notifications of its own, so that a batch of a million rows
-  /// never has a million objects or IDs in memory.
+  /// never has a million objects or IDs in memory. Of the rows that a batch has inserted the first slice is always reported object by object (rule 179).
   static let batchStep = 1_024
 
   /// Merges a batch that this context itself has carried out, at once. `given` are the rows of an insert.
@@ -41,18 +41,48 @@ extension ManagedObjectContext {
       merged.inserted.reserveCapacity(count)
       tellingAfterwards {
         if place == 0 { forgetMembers(changedBy: batch) }
+        let isSilent = isSilent(at: place)
         for _ in 0..<count {
           while number == blocks[block].count { (block, number) = (block + 1, 0) }
-          let told = ToldRow(row: blocks[block].snapshot(number), isStored: true)
-          mergeInsert(blocks[block].rows[number].key, told, bound, store, &merged)
+          let key = blocks[block].rows[number].key
+          if !isSilent || isHeld(key, bound, store) {
+            let told = ToldRow(row: blocks[block].snapshot(number), isStored: true)
+            mergeInsert(key, told, bound, store, &merged)
+          }
           number += 1
         }
       }
-      finishMerge(merged)
+      finishBatchMerge(merged, at: place)
       place += count
     }
-    tellObservedMembers()
+    endBatchMerge(batch, binding)
     return true
+  }
+
+  /// Whether no objects are made of the rows from `place` on that are inserted and are not here already: only notifications would show them, and those get a
+  /// list of the IDs at the end.
+  private func isSilent(at place: Int) -> Bool {
+    place > 0 && !observation.isObserved && !observation.tellsObjects && strata.isEmpty
+      && saving.toldInValidation == nil
+  }
+
+  /// Reports what is reported of a batch as a whole.
+  private func endBatchMerge(_ batch: BatchChanges, _ binding: StoreBinding) {
+    tellObservedMembers()
+    if batch.inserted.count <= Self.batchStep { return }
+    let list = [NotificationKey.insertedBatchObjectIDs.rawValue: BatchObjectIDs(batch.inserted, binding)]
+    post(Self.didChangeObjectsNotification, list)
+    post(Self.didMergeChangesObjectIDsNotification, list)
+  }
+
+  /// Whether there is an object of that key.
+  private func isHeld(_ key: UInt64, _ bound: BoundEntity, _ store: RegisteredStores.Registered) -> Bool {
+    store.tables[bound.hierarchyNumber].contains(key)
+  }
+
+  /// Reports the part of a batch that begins at `place`, if there is anything to report.
+  private func finishBatchMerge(_ merged: MergedIdentifiers, at place: Int) {
+    if !isSilent(at: place) || !merged.isEmpty { finishMerge(merged) }
   }
 
   /// Merges a part of a batch: its inserted, updated, touched and deleted rows count as one list.
@@ -60,8 +90,8 @@ extension ManagedObjectContext {
     guard let binding = coordinator.binding(notice.storeIndex) else { return }
     var merged = MergedIdentifiers()
     tellingAfterwards { mergeSlice(of: batch, notice, places, binding, &merged) }
-    finishMerge(merged)
-    if places.upperBound == batch.count { tellObservedMembers() }
+    finishBatchMerge(merged, at: places.lowerBound)
+    if places.upperBound == batch.count { endBatchMerge(batch, binding) }
   }
 
   private func mergeSlice(
@@ -77,11 +107,15 @@ extension ManagedObjectContext {
     func slice(_ keys: BatchKeys, _ body: (BoundEntity, ArraySlice<UInt64>) -> Void) {
       for (entity, list) in keys.lists.enumerated() {
         let (low, high) = (max(places.lowerBound, start), min(places.upperBound, start + list.count))
-        if low < high, let bound = binding.entities[entity] { body(bound, list[low - start..<high - start]) }
+        if low < high, let bound = binding.entities[entity] {
+          body(bound, Array(list[low - start..<high - start])[...])
+        }
         start += list.count
       }
     }
-    slice(batch.inserted) { bound, keys in
+    let isSilent = isSilent(at: places.lowerBound)
+    slice(batch.inserted) { bound, inserted in
+      let keys = isSilent ? inserted.filter { isHeld($0, bound, store) }[...] : inserted
       let rows = newestRows(keys, bound, binding)
       for (key, row) in zip(keys, rows) {
         // Gone again since, or not to be read: there is no object of it here.

@@ -403,6 +403,8 @@ struct MergedIdentifiers {
   var deleted: Set<ManagedObjectID> = []
   var refreshed: Set<ManagedObjectID> = []
 
+  var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty }
+
   /// Makes room for what `notices` report, so that no set grows step by step.
   mutating func reserve(_ notices: [CommitNotice]) {
     inserted.reserveCapacity(notices.reduce(0) { $0 + $1.changes.inserts.count })
@@ -441,7 +443,7 @@ struct RemoteChanges {
         }
       }
     }
-    inserted = identifiers(.insertedObjects, .insertedObjectIDs)
+    inserted = identifiers(.insertedObjects, .insertedObjectIDs, .insertedBatchObjectIDs)
     updated = identifiers(.updatedObjects, .updatedObjectIDs, .refreshedObjects, .refreshedObjectIDs)
     deleted = identifiers(.deletedObjects, .deletedObjectIDs)
     insertedSet = Set(inserted)
@@ -453,6 +455,7 @@ struct RemoteChanges {
     switch value {
     case let ids as Set<ManagedObjectID>: Array(ids)
     case let objects as Set<ManagedObject>: Array(objects)
+    case let ids as BatchObjectIDs: Array(ids)
     case let uris as Set<URL>: Array(uris)
     case let array as [Any]: array
     default: []

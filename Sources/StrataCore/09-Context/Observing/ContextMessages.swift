@@ -114,18 +114,20 @@ import Foundation
       public let deletedObjectIDs: Set<ManagedObjectID>
       /// Records whose objects show something else now.
       public let refreshedObjectIDs: Set<ManagedObjectID>
+      /// All records that a batch has inserted, when they are more than 1,024; the other sets of that message are empty (rule 179).
+      public let insertedBatchObjectIDs: BatchObjectIDs?
 
       public static var name: Notification.Name { ManagedObjectContext.didMergeChangesObjectIDsNotification }
       public static func makeMessage(_ notification: Notification) -> Self? { Self(notification.userInfo) }
       public static func makeNotification(_ message: Self) -> Notification {
-        Notification(
-          name: name,
-          userInfo: [
-            NotificationKey.insertedObjectIDs.rawValue: message.insertedObjectIDs,
-            NotificationKey.updatedObjectIDs.rawValue: message.updatedObjectIDs,
-            NotificationKey.deletedObjectIDs.rawValue: message.deletedObjectIDs,
-            NotificationKey.refreshedObjectIDs.rawValue: message.refreshedObjectIDs,
-          ])
+        var userInfo: [AnyHashable: Any] = [
+          NotificationKey.insertedObjectIDs.rawValue: message.insertedObjectIDs,
+          NotificationKey.updatedObjectIDs.rawValue: message.updatedObjectIDs,
+          NotificationKey.deletedObjectIDs.rawValue: message.deletedObjectIDs,
+          NotificationKey.refreshedObjectIDs.rawValue: message.refreshedObjectIDs,
+        ]
+        userInfo[NotificationKey.insertedBatchObjectIDs.rawValue] = message.insertedBatchObjectIDs
+        return Notification(name: name, userInfo: userInfo)
       }
 
       init(_ userInfo: [AnyHashable: Any]?) {
@@ -133,6 +135,7 @@ import Foundation
         updatedObjectIDs = ManagedObjectContext.identifiers(userInfo, .updatedObjectIDs)
         deletedObjectIDs = ManagedObjectContext.identifiers(userInfo, .deletedObjectIDs)
         refreshedObjectIDs = ManagedObjectContext.identifiers(userInfo, .refreshedObjectIDs)
+        insertedBatchObjectIDs = userInfo?[NotificationKey.insertedBatchObjectIDs.rawValue] as? BatchObjectIDs
       }
     }
 

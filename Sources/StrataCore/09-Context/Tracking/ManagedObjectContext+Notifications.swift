@@ -2,7 +2,8 @@ import Foundation
 
 extension ManagedObjectContext {
   /// Posted by `processPendingChanges()`: sets of objects under `inserted`, `updated`, `deleted`, `refreshed`,
-  /// `invalidated`; after `reset()` an array of IDs under `invalidatedAll` alone (rules 114–116, 122).
+  /// `invalidated`; after `reset()` an array of IDs under `invalidatedAll` alone (rules 114–116, 122). Of more than 1,024 rows that
+  /// a batch has inserted at least the first ones are reported so, and the IDs of all of them at the end, under `insertedBatchObjectIDs` alone (rule 179).
   public static let didChangeObjectsNotification =
     Notification.Name("NSObjectsChangedInManagingContextNotification")
   /// Posted by `save()` after the `willSave()` hooks, without user info (rule 117).
@@ -20,7 +21,8 @@ extension ManagedObjectContext {
   public static let didSaveObjectIDsNotification = Notification.Name(
     "NSManagedObjectContextDidSaveObjectIDsNotification")
   /// Posted after a merge: sets of IDs under the keys of the ID notification, with `refreshed_objectIDs` and
-  /// `invalidated_objectIDs` (rule 120).
+  /// `invalidated_objectIDs` (rule 120). Of more than 1,024 rows that a batch has inserted at least the first ones are named so, and all
+  /// of them at the end, under `insertedBatchObjectIDs` alone (rule 179).
   public static let didMergeChangesObjectIDsNotification =
     Notification.Name("NSManagedObjectContextDidMergeChangesObjectIDsNotification")
 
@@ -37,6 +39,8 @@ extension ManagedObjectContext {
     case deletedObjectIDs = "deleted_objectIDs"
     case refreshedObjectIDs = "refreshed_objectIDs"
     case invalidatedObjectIDs = "invalidated_objectIDs"
+    /// ``BatchObjectIDs``: all the rows that a batch has inserted, when it is more than 1,024.
+    case insertedBatchObjectIDs = "insertedBatch_objectIDs"
     /// A ``QueryGenerationToken``.
     case queryGeneration = "NSManagedObjectContextQueryGenerationKey"
   }

@@ -35,10 +35,13 @@ struct SortedInsertTests {
       return values
     }
 
-    func execute(_ operation: StoreBatch.Operation, step: Int = 64) throws -> BatchOutcome {
+    func execute(
+      _ operation: StoreBatch.Operation, step: Int = 64, heldLength: Int = BatchWriting.heldLength
+    ) throws -> BatchOutcome {
       let done = DispatchSemaphore(value: 0)
       let result = Mutex<Result<BatchOutcome, any Error>?>(nil)
-      let batch = StoreBatch(operation, progress: BatchProgress(), step: step)
+      var batch = StoreBatch(operation, progress: BatchProgress(), step: step)
+      batch.heldLength = heldLength
       fixture.store.execute(batch, deadline: nil) { found in
         result.withLock { $0 = found }
         done.signal()
@@ -112,7 +115,8 @@ struct SortedInsertTests {
       let entries = isReference ? nil : mostBytes.flatMap { stand.entries(mostBytes: $0) }
       let rows = try stand.rows(changes, entries, memoryLength: isReference ? 1 << 30 : 10_000)
       if let entries { #expect(entries.areMade() && entries.hasConstraints) }
-      let outcome = try stand.execute(.insert(rows))
+      // Pages that have changed are handed over all the time, or not at all.
+      let outcome = try stand.execute(.insert(rows), heldLength: isReference ? 1 << 30 : 10_000)
       #expect(outcome.changes.inserted.count == 1_000)
       #expect(try stand.fixture.store.check().problems == [], "seed \(seed)")
       dumps.append(try stand.dump())

@@ -33,7 +33,7 @@ final class BatchEntries: @unchecked Sendable {
   private var hasEnded = false
 
   /// What entries may take in memory.
-  static let mostBytes = 16 << 20
+  static let mostBytes = 10 << 20
 
   /// For new rows of `entity`. Nil when there is an index whose entries the writer has to make.
   init?(entity: Int, reader: RowReader, folder: String, mostBytes: Int = BatchEntries.mostBytes) {
@@ -115,10 +115,13 @@ final class BatchEntries: @unchecked Sendable {
 /// The entries of one index.
 final class SortedEntries {
   let index: IndexSchema
-  private var keys: IndexKeyMaker
-  private var changes = IndexChanges()
-  private var runs: [Range<Int>] = []
-  private var file: BatchFile?
+  // `@exclusivity(unchecked)`: one thread after the other uses them, see `BatchEntries`, and there are no calls back.
+  @exclusivity(unchecked) private var keys: IndexKeyMaker
+  @exclusivity(unchecked) private var changes = IndexChanges()
+  @exclusivity(unchecked) private var runs: [Range<Int>] = []
+  @exclusivity(unchecked) private var file: BatchFile?
+  /// How many entries there are.
+  @exclusivity(unchecked) private var count = 0
 
   init(_ index: IndexSchema, _ reader: RowReader) {
     self.index = index
@@ -136,6 +139,7 @@ final class SortedEntries {
       if try !keys.makeInline(row.base, entity, row.key) { return false }
       keys.append(to: &changes.insertions)
     }
+    count += piece.rows.count
     return true
   }
 
@@ -169,17 +173,21 @@ final class SortedEntries {
   // MARK: Afterwards
 
   /// Puts all entries into the index.
-  func write(_ keyspace: Keyspace, _ transaction: borrowing WriteTransaction, _ look: () throws -> Void)
-    throws
+  func write(_ keyspace: Keyspace, _ transaction: borrowing WriteTransaction, _ writing: BatchWriting) throws
   {
-    if runs.isEmpty { return changes.isEmpty ? () : try changes.write(keyspace, transaction) }
+    if count == 0 { return }
+    let statistics = try transaction.read.statistics(keyspace)
+    // Of those that go between others, as many lie on a page as there are for each.
+    let pages = Int(statistics.ms_leaf_pages) * Int(statistics.ms_psize)
+    let share = min(pages / count, Int(statistics.ms_psize))
     try transaction.withCursor(keyspace) { cursor in
       let last = try cursor.last().map { Array($0.key) }
       var isBehind = last == nil
       let none = UnsafeRawBufferPointer(start: nil, count: 0)
       try forEach { key, _ in
-        try look()
+        try writing.look()
         if !isBehind, let last { isBehind = last.withUnsafeBytes { KeyOrder.order(key, $0) > 0 } }
+        try writing.hold(key.count + BatchWriting.entryHeader + (isBehind ? 0 : share), transaction)
         try cursor.put(key, none, append: isBehind)
         return true
       }

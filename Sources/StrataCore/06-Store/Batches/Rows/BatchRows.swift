@@ -9,7 +9,7 @@ import Foundation
 ///
 /// All rows are here before the store's transaction begins: what makes them is the user's code, which no writer may wait for
 /// while he holds the writer; and the transaction may have to begin again, when the file has to grow. Memory for two blocks and
-/// what lies in memory, 40 MB at most, however many rows there are; large values count.
+/// what lies in memory, 20 MB at most, however many rows there are; large values count.
 ///
 /// Who may have to give only some of a row's values to a record that is there already asks to keep which slots were given any.
 ///
@@ -19,8 +19,9 @@ package final class BatchRows: @unchecked Sendable {
 
   /// The entity's number in the schema.
   package let entity: Int
+  // `@exclusivity(unchecked)`: used by one frame at a time, and there are no calls back.
   /// How many rows there are.
-  package private(set) var count = 0
+  @exclusivity(unchecked) package private(set) var count = 0
   /// The entity's stored slots.
   let slots: SlotBitmap
   /// Whether it is kept which slots of each row were given values.
@@ -30,22 +31,24 @@ package final class BatchRows: @unchecked Sendable {
   private let step: Int
   private let memoryLength: Int
   private let spill: BatchFile
-  private var full: [RowBlock] = []
-  private var fullBytes = 0
+  @exclusivity(unchecked) private var full: [RowBlock] = []
+  @exclusivity(unchecked) private var fullBytes = 0
   /// Where the blocks in the file begin, and how many rows each has.
-  private var places: [(offset: Int, length: Int, count: Int)] = []
-  private var block = RowBlock(start: 0)
-  /// How many rows of the block have been handed over to who makes their index entries.
-  private var handedOver = 0
+  @exclusivity(unchecked) private var places: [(offset: Int, length: Int, count: Int)] = []
+  @exclusivity(unchecked) private var block = RowBlock(start: 0)
+  /// How many rows of the block have been handed over to who makes their index entries, and how many bytes they have.
+  @exclusivity(unchecked) private var handedOver = 0
+  @exclusivity(unchecked) private var handedOverBytes = 0
 
   /// The most rows written at once.
   static let chunkCount = 65_536
   /// A block is full with that many bytes.
-  static let chunkLength = 8 << 20
+  static let chunkLength = 4 << 20
   /// What may stay in memory.
-  static let memoryLength = 32 << 20
-  /// So many rows are handed over at a time to who makes their index entries.
+  static let memoryLength = 12 << 20
+  /// So many rows, or so many bytes of them, are handed over at a time to who makes their index entries.
   private static let pieceCount = 4_096
+  private static let pieceLength = 1 << 20
 
   /// For rows of `entity`, whose stored slots are `slots`. `folder` is where a file is made when memory does not do.
   init(
@@ -73,7 +76,9 @@ package final class BatchRows: @unchecked Sendable {
     block.append(row, key: key, externals: externals)
     if keepsGiven { block.given.append(given()) }
     count += 1
-    if block.count - handedOver >= Self.pieceCount { handOver() }
+    if block.count - handedOver >= Self.pieceCount || block.byteCount - handedOverBytes >= Self.pieceLength {
+      handOver()
+    }
     if block.byteCount >= Self.chunkLength || block.count >= step { try seal() }
   }
 
@@ -89,11 +94,12 @@ package final class BatchRows: @unchecked Sendable {
   private func handOver() {
     if let entries, handedOver < block.count { entries.add(block.piece(from: handedOver)) }
     handedOver = block.count
+    handedOverBytes = block.byteCount
   }
 
   private func seal() throws {
     handOver()
-    handedOver = 0
+    (handedOver, handedOverBytes) = (0, 0)
     if places.isEmpty, fullBytes + block.byteCount <= memoryLength {
       full.append(block)
       fullBytes += block.byteCount
