@@ -9,7 +9,7 @@ import Foundation
 ///
 /// All rows are here before the store's transaction begins: what makes them is the user's code, which no writer may wait for
 /// while he holds the writer; and the transaction may have to begin again, when the file has to grow. Memory for two blocks and
-/// what lies in memory, 20 MB at most, however many rows there are; large values count.
+/// what lies in memory, 32 MB at most, however many rows there are; large values count.
 ///
 /// Who may have to give only some of a row's values to a record that is there already asks to keep which slots were given any.
 ///
@@ -45,7 +45,7 @@ package final class BatchRows: @unchecked Sendable {
   /// A block is full with that many bytes.
   static let chunkLength = 4 << 20
   /// What may stay in memory.
-  static let memoryLength = 12 << 20
+  static let memoryLength = 24 << 20
   /// So many rows, or so many bytes of them, are handed over at a time to who makes their index entries.
   private static let pieceCount = 4_096
   private static let pieceLength = 1 << 20
