@@ -96,8 +96,8 @@ final class Plain {
     PQclear(result)
   }
 
-  /// Rows by binary COPY.
-  func copy(_ count: Int) {
+  /// Rows by binary COPY, with keys behind `start`.
+  func copy(_ count: Int, into table: String, after start: Int) {
     var bytes: [UInt8] = Array("PGCOPY\n".utf8) + [255, 13, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     func add<Word: FixedWidthInteger>(_ word: Word) {
       withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
@@ -112,7 +112,7 @@ final class Plain {
     }
     for number in 0..<count {
       add(Int16(11))
-      field(Int64(number + 1))
+      field(Int64(start + number + 1))
       field(Int16(1))
       field(Int32(1))
       add(Int32(-1))
@@ -125,7 +125,7 @@ final class Plain {
       field(Double(number).bitPattern)
     }
     add(Int16(-1))
-    PQclear(PQexec(handle, "COPY plain FROM STDIN (FORMAT binary)"))
+    PQclear(PQexec(handle, "COPY \(table) FROM STDIN (FORMAT binary)"))
     let isSent = bytes.withUnsafeBytes {
       PQputCopyData(handle, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count))
     }

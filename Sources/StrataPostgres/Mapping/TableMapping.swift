@@ -116,6 +116,12 @@ struct StoreMapping: Sendable {
     return entitiesByCode[place]
   }
 
+  /// The number of the entity of a code; nil when there is none.
+  func entity(ofCode code: UInt16) -> Int? {
+    let place = Int(code)
+    return entitiesByCode.indices.contains(place) && entitiesByCode[place] >= 0 ? entitiesByCode[place] : nil
+  }
+
   /// A name of the namespace with it, in quotes.
   func qualified(_ name: String) -> String { Self.qualified(name, namespace) }
 

@@ -55,6 +55,8 @@ struct RowDecoding {
   private let places: [Int]
   /// Where the first column stands.
   private static let first = 4
+  /// By entity number: how rows are made of bytes as they come; nil for entities whose values need a look at each.
+  private let plans: [RowPlan?]
 
   /// The columns of the given entities of the table.
   init(_ mapping: StoreMapping, _ table: TableMapping, entities: [Int], alias: String) {
@@ -88,6 +90,12 @@ struct RowDecoding {
     self.list = list
     self.places = places
     columnCount = next
+    var plans = [RowPlan?](repeating: nil, count: mapping.schema.entities.count)
+    for number in entities {
+      guard let slots = table.places[number] else { continue }
+      plans[number] = RowPlan(mapping.schema.entities[number], slots, places, mapping, table)
+    }
+    self.plans = plans
   }
 
   /// The row of a result.
@@ -145,12 +153,53 @@ struct RowDecoding {
     return StoreReference.bits(key, entityCode: code)
   }
 
-  /// All rows of a result.
+  /// All rows of a result. Several threads make many of them.
+  /// - Throws: as `row`, for the first row that cannot be read.
   func rows(_ result: SQLResult) throws -> ContiguousArray<FetchedRow> {
-    var assembler = RowAssembler(expectedLength: result.rowCount * 128)
+    let count = result.rowCount
+    if count < 2 * Self.leastRowsOfPart { return try rows(result, 0..<count) }
+    let partCount = min(ProcessInfo.processInfo.activeProcessorCount, count / Self.leastRowsOfPart)
+    if partCount < 2 { return try rows(result, 0..<count) }
+    var parts = [Result<ContiguousArray<FetchedRow>, any Error>?](repeating: nil, count: partCount)
+    parts.withUnsafeMutableBufferPointer { parts in
+      // Unsafe: each iteration writes an element of its own, and reads the result, which does not change.
+      nonisolated(unsafe) let parts = parts
+      nonisolated(unsafe) let result = result
+      DispatchQueue.concurrentPerform(iterations: partCount) { part in
+        let range = count * part / partCount..<count * (part + 1) / partCount
+        parts[part] = Result { try rows(result, range) }
+      }
+    }
+    var all = ContiguousArray<FetchedRow>()
+    all.reserveCapacity(count)
+    for part in parts { all += try part?.get() ?? [] }
+    return all
+  }
+
+  /// From twice as many rows on, a second thread makes half of them.
+  static let leastRowsOfPart = 4_096
+
+  private func rows(_ result: SQLResult, _ range: Range<Int>) throws -> ContiguousArray<FetchedRow> {
+    var assembler = RowAssembler(expectedLength: range.count * 128)
     var rows = ContiguousArray<FetchedRow>()
-    rows.reserveCapacity(result.rowCount)
-    for number in 0..<result.rowCount { rows.append(try row(result, number, &assembler)) }
+    rows.reserveCapacity(range.count)
+    var makers: [UInt16: RowPlan.Maker] = [:]
+    // Rows of an entity often follow each other.
+    var last: RowPlan.Maker?
+    for number in range {
+      let code = result[number, 1]?.integer(UInt16.self)
+      if let code, last?.code != code {
+        last =
+          makers[code]
+          ?? mapping.entity(ofCode: code).flatMap { plans[$0] }.map { RowPlan.Maker($0, code: code) }
+        makers[code] = last
+      }
+      if code != nil, let row = last?.row(result, number, &assembler) {
+        rows.append(row)
+      } else {
+        rows.append(try row(result, number, &assembler))
+      }
+    }
     return rows
   }
 }

@@ -15,6 +15,11 @@ struct RowCopies {
   private let columns: [(slot: Int, column: ColumnMapping)]
   private let text: String
   private let fieldCount: Int16
+  /// How values are sent as they lie in a row, by place in `columns`; nil for entities with values that have another form there.
+  private let widths: [Width]?
+
+  /// What a value takes.
+  private enum Width { case one, two, four, eight, bytes, text, reference(isCoded: Bool) }
   private static let head: [UInt8] = Array("PGCOPY\n".utf8) + [255, 13, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0]
 
   init(mapping: StoreMapping, entity number: Int, slots: [Int]) {
@@ -27,6 +32,8 @@ struct RowCopies {
       ["pk", "entity", "version", table.outside]
       + columns.flatMap { _, column in [column.name] + (column.codeColumn.map { [$0] } ?? []) }
     fieldCount = Int16(names.count)
+    let widths = columns.map { _, column in Self.width(column) }
+    self.widths = widths.contains { $0 == nil } ? nil : widths.compactMap(\.self)
     text = "COPY \(table.name) (\(names.joined(separator: ", "))) FROM STDIN (FORMAT binary)"
   }
 
@@ -35,8 +42,9 @@ struct RowCopies {
     var statements: [SQLStatement] = []
     var bytes = Self.head
     bytes.reserveCapacity(changes.count * (columns.count * 12 + 40))
+    let fields = FieldBuffer()
     for change in changes {
-      try append(change, to: &bytes)
+      if !(try appendRaw(change, fields, to: &bytes)) { try append(change, to: &bytes) }
       if bytes.count >= RowStatements.mostBytes {
         statements.append(finished(&bytes))
         bytes = Self.head
@@ -49,6 +57,60 @@ struct RowCopies {
   private func finished(_ bytes: inout [UInt8]) -> SQLStatement {
     bytes.append(bigEndian: Int16(-1))
     return SQLStatement(copy: text, bytes: bytes)
+  }
+
+  private static func width(_ column: ColumnMapping) -> Width? {
+    if column.relationship != nil { return .reference(isCoded: column.codeColumn != nil) }
+    switch column.kind {
+    case .boolean: return .one
+    case .int16: return .two
+    case .int32, .float: return .four
+    case .int64, .double, .date: return .eight
+    case .uuid, .data: return .bytes
+    case .string: return .text
+    case .url, .decimal, .reference, .transient: return nil
+    }
+  }
+
+  /// Appends the row as it lies in memory. False, and nothing is appended, when some of its values lie elsewhere or have another form.
+  private func appendRaw(_ change: RowChange, _ fields: FieldBuffer, to bytes: inout [UInt8]) throws -> Bool {
+    guard let widths else { return false }
+    let row = change.row
+    try RowStatements.requireVersion(change, entity)
+    fields.begin(atMost: 64 + columns.count * 32 + row.byteCount)
+    fields.put(fieldCount)
+    fields.field(change.primaryKey)
+    fields.field(Int16(bitPattern: mapping.codes[entity.number]))
+    fields.field(Int32(bitPattern: row.version))
+    fields.null()
+    for (place, width) in widths.enumerated() {
+      let (slot, column) = columns[place]
+      let isWhole = try row.withRaw(slot, of: entity) { value in
+        switch (value, width) {
+        case (nil, _): return false
+        case (.null, .reference(isCoded: true)), (.word(0), .reference(isCoded: true)):
+          fields.null()
+          fields.null()
+        case (.null, _), (.word(0), .reference): fields.null()
+        case (.word(let word), .one): fields.field(UInt8(truncatingIfNeeded: word))
+        case (.word(let word), .two): fields.field(UInt16(truncatingIfNeeded: word))
+        case (.word(let word), .four): fields.field(UInt32(truncatingIfNeeded: word))
+        case (.word(let word), .eight): fields.field(word)
+        case (.word(let word), .reference(let isCoded)):
+          fields.field(StoreReference.primaryKey(word))
+          if isCoded { fields.field(StoreReference.entityCode(word)) }
+        case (.bytes(let value), .text):
+          if value.contains(0) { throw RowStatements.holdsNUL(column, change.primaryKey) }
+          fields.field(value)
+        case (.bytes(let value), .bytes): fields.field(value)
+        case (.word, _), (.bytes, _): return false
+        }
+        return true
+      }
+      if !isWhole { return false }
+    }
+    bytes.append(contentsOf: fields.written)
+    return true
   }
 
   private func append(_ change: RowChange, to bytes: inout [UInt8]) throws {
@@ -89,6 +151,49 @@ struct RowCopies {
         bytes.set(bigEndian: UInt32(bytes.count - place - 4), at: place)
       }
     }
+  }
+}
+
+/// The fields of one row, in memory that is used again for the next. Used by one thread.
+private final class FieldBuffer {
+  private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_024, alignment: 8)
+  private var end = 0
+
+  deinit { memory.deallocate() }
+
+  /// What was written since `begin`. Valid until the next one.
+  var written: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<end]) }
+
+  /// Begins a row, which writes no more than so many bytes.
+  func begin(atMost count: Int) {
+    end = 0
+    if count <= memory.count { return }
+    memory.deallocate()
+    memory = .allocate(byteCount: count * 2, alignment: 8)
+  }
+
+  /// Writes an integer, the highest byte first.
+  @inline(__always)
+  func put<Word: FixedWidthInteger>(_ word: Word) {
+    memory.storeBytes(of: word.bigEndian, toByteOffset: end, as: Word.self)
+    end += MemoryLayout<Word>.size
+  }
+
+  @inline(__always)
+  func null() { put(Int32(-1)) }
+
+  @inline(__always)
+  func field<Word: FixedWidthInteger>(_ word: Word) {
+    put(Int32(MemoryLayout<Word>.size))
+    put(word)
+  }
+
+  @inline(__always)
+  func field(_ bytes: UnsafeRawBufferPointer) {
+    put(Int32(bytes.count))
+    // Checked, as each `storeBytes` in a debug build, against the length that `begin` has made room for.
+    UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count]).copyMemory(from: bytes)
+    end += bytes.count
   }
 }
 

@@ -260,7 +260,7 @@ struct RowStatements {
     }
   }
 
-  private static func holdsNUL(_ column: ColumnMapping, _ key: UInt64) -> StorageError {
+  static func holdsNUL(_ column: ColumnMapping, _ key: UInt64) -> StorageError {
     StorageError(
       .invalid, operation: "commit", path: "",
       detail:

@@ -1,5 +1,18 @@
 import Foundation
 
+/// A value without its type, as engines have it that keep rows in another form.
+package enum RawValue {
+  case null
+  /// An integer with its sign in the word's highest bit, a boolean as 0 or 1, a reference, or the bits of a floating-point number.
+  case word(UInt64)
+  /// A text in UTF-8, data, or the sixteen bytes of a UUID. Somebody else holds them.
+  case bytes(UnsafeRawBufferPointer)
+
+  /// How many bytes the value takes behind a row's fixed part.
+  @inline(__always)
+  var variableLength: Int { if case .bytes(let bytes) = self { bytes.count } else { 0 } }
+}
+
 /// Writes the values of one row, in slot order, into memory that holds the whole row.
 struct RowWriter {
   private let row: UnsafeMutableRawPointer
@@ -130,6 +143,31 @@ struct RowWriter {
     case (.data(let data), .data): data.withUnsafeBytes { writeVariable($0, entry) }
     case (.string(let string), .string): withUnsafePointer(to: string) { writeString($0, entry) }
     default: return writeBoxed(value, slot, entry, isSpilled: false)
+    }
+    return true
+  }
+
+  /// Writes a value into a row that began with zeros; `false` when a slot of its kind takes no such value.
+  @inline(__always)
+  mutating func write(raw: RawValue, _ slot: Int) -> Bool {
+    let entry = table[slot]
+    let kind = RowBytes.kind(entry)
+    let place = row + RowBytes.offset(entry)
+    switch (raw, kind) {
+    case (.null, _), (_, .transient): setNil(slot, true)
+    case (.word(let word), .int64), (.word(let word), .double), (.word(let word), .date),
+      (.word(let word), .reference):
+      place.storeBytes(of: word.littleEndian, as: UInt64.self)
+    case (.word(let word), .int32), (.word(let word), .float):
+      place.storeBytes(of: UInt32(truncatingIfNeeded: word).littleEndian, as: UInt32.self)
+    case (.word(let word), .int16):
+      place.storeBytes(of: UInt16(truncatingIfNeeded: word).littleEndian, as: UInt16.self)
+    case (.word(let word), .boolean): place.storeBytes(of: word == 0 ? 0 : 1, as: UInt8.self)
+    case (.bytes(let bytes), .uuid):
+      guard let source = bytes.baseAddress, bytes.count == 16 else { return false }
+      place.copyMemory(from: source, byteCount: 16)
+    case (.bytes(let bytes), .string), (.bytes(let bytes), .data): writeVariable(bytes, entry)
+    case (.word, _), (.bytes, _): return false
     }
     return true
   }

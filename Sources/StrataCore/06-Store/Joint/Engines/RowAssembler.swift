@@ -61,6 +61,30 @@ package struct RowAssembler: ~Copyable {
     return writer.commit(length)
   }
 
+  /// The row with these values, by slot; nil when they are too long for it, or one is not of its slot's kind. URLs and decimals have a form of their own in
+  /// rows: they are never taken.
+  ///
+  /// Nothing is allocated for a row but its share of the memory for rows.
+  @inline(__always)
+  package mutating func row(
+    of entity: EntitySchema, stamp: RowStamp, primaryKey: UInt64, version: UInt32,
+    raw: UnsafeBufferPointer<RawValue>
+  ) -> RowSnapshot? {
+    let layout = entity.layout
+    precondition(raw.count == layout.slotCount, "there is a value for every slot")
+    var length = layout.fixedEnd
+    for slot in layout.variableSlots {
+      let count = raw[Int(slot)].variableLength
+      if count > RowFormat.maximumInlineLength { return nil }
+      length += count
+    }
+    if length > RowFormat.maximumRowLength { return nil }
+    var row = RowWriter(writer.reserve(length), layout: layout, version: version, base: nil)
+    for slot in 0..<raw.count where !row.write(raw: raw[slot], slot) { return nil }
+    row.finish(length, stamp: stamp, primaryKey: primaryKey)
+    return writer.commit(length)
+  }
+
   /// The row with the values that `value` gives for each stored slot, and the values that are too large for it: the engine must answer for them in
   /// `externalValue`.
   ///
@@ -114,6 +138,33 @@ extension RowSnapshot {
     if let value = value(slot, entity.layout) { return .value(value) }
     guard let reference = externalReference(slot, entity.layout) else { return .value(.null) }
     return .outside(OutsideValue(version: reference.version, byteCount: reference.byteCount))
+  }
+
+  /// How many bytes the row takes.
+  package var byteCount: Int { Int(count) }
+
+  /// The value of a slot, as it lies in the row; nil for one that is outside, a URL and a decimal.
+  ///
+  /// - Parameter body: Must not keep the bytes.
+  @inline(__always)
+  package func withRaw<R>(_ slot: Int, of entity: EntitySchema, _ body: (RawValue?) throws -> R) rethrows -> R
+  {
+    let entry = entity.layout.entry(of: slot)
+    return try withExtendedLifetime(owner) {
+      if RowBytes.isNil(base, slot) { return try body(.null) }
+      switch RowBytes.kind(entry) {
+      case .int64, .double, .date, .reference:
+        return try body(.word(UInt64(bitPattern: RowBytes.int64(base, entry))))
+      case .int32, .int16, .boolean:
+        return try body(.word(UInt64(bitPattern: RowBytes.integer(base, entry))))
+      case .float: return try body(.word(UInt64(RowBytes.float(base, entry).bitPattern)))
+      case .uuid:
+        return try body(.bytes(UnsafeRawBufferPointer(start: base + RowBytes.offset(entry), count: 16)))
+      case .string, .data:
+        return try body(RowBytes.isExternal(base, entry) ? nil : .bytes(RowBytes.variable(base, entry)))
+      case .url, .decimal, .transient: return try body(nil)
+      }
+    }
   }
 
   /// What a to-one relationship of the row refers to, see ``StoreReference``; 0 for nothing.

@@ -1,0 +1,172 @@
+import Foundation
+import Strata
+import StrataCore
+import Testing
+import TortureKit
+
+@testable import StrataPostgres
+
+/// Rows that go to the server and come back as they lie in memory, value by value.
+@Suite struct RawRowTests {
+  private static let kinds: [AttributeType] = [
+    .integer16, .integer32, .integer64, .boolean, .float, .double, .date, .uuid, .string, .binaryData,
+  ]
+
+  /// ```
+  ///   Thing ──friend──▶ Thing      which may be a Special: the reference has the code of its entity
+  ///   Thing ──tag──▶ Tag
+  ///   Special is a Thing, Odd one with a URL and a decimal, which rows hold in another form
+  /// ```
+  private static func model() -> ManagedObjectModel {
+    let tag = EntityDescription("Tag", properties: [AttributeDescription("name", .string)])
+    let special = EntityDescription("Special", properties: [AttributeDescription("more", .string)])
+    let odd = EntityDescription(
+      "Odd", properties: [AttributeDescription("link", .uri), AttributeDescription("price", .decimal)])
+    let thing = EntityDescription(
+      "Thing", properties: [AttributeDescription("number", .integer64)], subentities: [special, odd])
+    for kind in kinds { thing.properties.append(AttributeDescription("\(kind)", kind)) }
+    thing.properties.append(RelationshipDescription("friend", to: thing, maxCount: 1))
+    thing.properties.append(RelationshipDescription("tag", to: tag, maxCount: 1))
+    return ManagedObjectModel(entities: [thing, special, odd, tag])
+  }
+
+  /// A value of a kind, often one at the end of its range.
+  private static func value(_ kind: AttributeType, _ random: inout SeededGenerator) -> NSObject? {
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0: return nil
+    case 1: return extremes(kind).randomElement(using: &random)
+    default: break
+    }
+    let number = Int64.random(in: .min ... .max, using: &random)
+    switch kind {
+    case .integer16: return NSNumber(value: Int16(truncatingIfNeeded: number))
+    case .integer32: return NSNumber(value: Int32(truncatingIfNeeded: number))
+    case .integer64: return NSNumber(value: number)
+    case .boolean: return NSNumber(value: number > 0)
+    case .float: return NSNumber(value: Float(number) / 7)
+    case .double: return NSNumber(value: Double(number) / 7)
+    case .date: return NSDate(timeIntervalSinceReferenceDate: Double(number % 1_000_000_000) / 7)
+    case .uuid:
+      let digits = String(format: "%016lx", UInt64(bitPattern: number))
+      return NSUUID(
+        uuidString:
+          "\(digits.prefix(8))-\(digits.dropFirst(8).prefix(4))-\(digits.suffix(4))-0102-030405060708")
+    case .binaryData:
+      return NSData(data: Data((0..<Int.random(in: 0...40, using: &random)).map { UInt8($0 & 0xFF) }))
+    default:
+      let letters = Array("abcäöüß漢字🏔 ")
+      let text = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+        letters.randomElement(using: &random) ?? "x"
+      }
+      return NSString(string: String(text))
+    }
+  }
+
+  private static func extremes(_ kind: AttributeType) -> [NSObject] {
+    switch kind {
+    case .integer16: [NSNumber(value: Int16.min), NSNumber(value: Int16.max)]
+    case .integer32: [NSNumber(value: Int32.min), NSNumber(value: Int32.max)]
+    case .integer64: [NSNumber(value: Int64.min), NSNumber(value: Int64.max)]
+    case .boolean: [NSNumber(value: false), NSNumber(value: true)]
+    case .float: [NSNumber(value: -Float.infinity), NSNumber(value: Float.leastNonzeroMagnitude)]
+    case .double: [NSNumber(value: Double.infinity), NSNumber(value: -Double.leastNonzeroMagnitude)]
+    case .date: [NSDate(timeIntervalSinceReferenceDate: -63_114_076_800)]
+    case .uuid: [NSUUID(uuidString: "00000000-0000-0000-0000-000000000000") ?? NSUUID()]
+    case .binaryData:
+      [
+        NSData(), NSData(data: Data(repeating: 7, count: 1_024)),
+        NSData(data: Data(repeating: 8, count: 1_025)),
+      ]
+    default:
+      [
+        NSString(string: ""), NSString(string: String(repeating: "ä", count: 512)),
+        NSString(string: String(repeating: "x", count: 1_025)),
+      ]
+    }
+  }
+
+  /// By COPY and by statements, in one part and in several, each value comes back.
+  @Test(arguments: [3, 60, 700, 3 * RowDecoding.leastRowsOfPart])
+  func valuesComeBack(_ count: Int) throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    print("RawRowTests seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    let stand = try ServerStand(Self.model())
+    let context = stand.context()
+    let tag = try context.make("Tag", ["name": "tag"])
+    var expected: [[String: NSObject]] = []
+    var objects: [ManagedObject] = []
+    for number in 0..<count {
+      // Mostly in runs, since rows of one entity often follow each other.
+      let entity = number % 100 == 7 ? "Odd" : number / 10 % 2 == 0 || number % 5 == 0 ? "Thing" : "Special"
+      var values: [String: NSObject] = ["number": NSNumber(value: Int64(number))]
+      for kind in Self.kinds { values["\(kind)"] = Self.value(kind, &random) }
+      if entity == "Special" { values["more"] = Self.value(.string, &random) }
+      if entity == "Odd" {
+        values["link"] = NSURL(string: "https://example.org/\(number)")
+        values["price"] = NSDecimalNumber(string: "\(number).25")
+      }
+      let object = try context.make(entity, values)
+      if number % 3 == 0 { object.setValue(objects.randomElement(using: &random), forKey: "friend") }
+      if number % 4 == 0 { object.setValue(tag, forKey: "tag") }
+      objects.append(object)
+      expected.append(values)
+    }
+    try context.save()
+
+    let reader = stand.context()
+    var request = FetchRequest<ManagedObject>(entityName: "Thing")
+    request.sortDescriptors = [FetchSort("number")]
+    let found = try reader.fetch(request)
+    #expect(found.count == count)
+    for (place, object) in found.enumerated() {
+      let (values, saved) = (expected[place], objects[place])
+      #expect(object.entity.name == saved.entity.name)
+      for name in object.entity.attributesByName.keys {
+        let value = object.value(forKey: name).map { "\($0)" }
+        let wanted = values[name].map { "\($0)" }
+        #expect(value == wanted, "\(name) of \(place), seed \(seed)")
+      }
+      for name in ["friend", "tag"] {
+        let other = (object.value(forKey: name) as? ManagedObject)?.objectID
+        #expect(
+          other == (saved.value(forKey: name) as? ManagedObject)?.objectID,
+          "\(name) of \(place), seed \(seed)")
+      }
+    }
+  }
+
+  /// Of many rows that are copied, one has a text that the server does not store.
+  @Test func aRowThatCannotBeCopiedIsNamedAndNothingIsSaved() throws {
+    let stand = try ServerStand(Self.model())
+    let context = stand.context()
+    let tags = try (0..<RowStatements.leastCopied * 2).map { try context.make("Tag", ["name": "tag \($0)"]) }
+    tags[RowStatements.leastCopied].setValue("a\0b", forKey: "name")
+    let error = #expect(throws: StorageError.self) { try context.save() }
+    #expect(error?.detail.contains("Tag.name") == true)
+    #expect(try stand.context().all("Tag").isEmpty)
+    tags[RowStatements.leastCopied].setValue("ab", forKey: "name")
+    try context.save()
+    #expect(try stand.context().all("Tag").count == tags.count)
+  }
+
+  /// What is no row of the store's is named, in many rows as in few.
+  @Test(arguments: [1, 3 * RowDecoding.leastRowsOfPart])
+  func aRowOfNoEntityIsNamed(_ count: Int) throws {
+    let stand = try ServerStand(Self.model())
+    let context = stand.context()
+    for number in 0..<count { try context.make("Tag", ["name": "tag \(number)"]) }
+    try context.save()
+    try stand.sql("UPDATE \(stand.table("tag")) SET entity = 99 WHERE name = 'tag \(count - 1)'")
+    let mapping = stand.store.mapping
+    let entity = try #require(mapping.schema.entity(named: "Tag"))
+    let table = mapping.table(ofEntity: entity.number)
+    let decoding = RowDecoding(mapping, table, entities: [entity.number], alias: "t")
+    let connection = try PostgresConnection(
+      ServerAddress(stand.url), password: nil, deadline: ContinuousClock.now + .seconds(30))
+    let result = try connection.run(
+      SQLStatement("SELECT \(decoding.list) FROM \(table.name) t ORDER BY t.pk"))
+    let error = #expect(throws: StorageError.self) { _ = try decoding.rows(result) }
+    #expect(error?.kind == .damaged && error?.detail.contains("code 99") == true)
+  }
+}
