@@ -184,8 +184,8 @@ final class PostgresConnection: @unchecked Sendable {
     var rest = statements[...]
     do {
       while let first = rest.first {
-        if first.isCopy {
-          results.append(try copy(first, Self.patience(deadline)))
+        if let copied = first.copied {
+          results.append(try copy(first.text, copied, Self.patience(deadline)))
           rest.removeFirst()
         } else {
           let part = rest.prefix { !$0.isCopy }
@@ -336,15 +336,16 @@ final class PostgresConnection: @unchecked Sendable {
   /// So many bytes are handed on at once.
   private static let copyStep = 1 << 16
 
-  private func copy(_ statement: SQLStatement, _ patience: Duration?) throws -> SQLResult {
-    guard PQsendQuery(handle, statement.text) == 1 else { throw lost() }
+  /// - Throws: ``SQLError`` when the server refuses it; what the bytes cannot be made for, and then the transaction is void; as `run`.
+  private func copy(_ text: String, _ copied: any CopiedBytes, _ patience: Duration?) throws -> SQLResult {
+    guard PQsendQuery(handle, text) == 1 else { throw lost() }
     roundTrips += 1
     try flushAndRead(patience)
     guard let answer = PQgetResult(handle) else { throw lost() }
     let isReady = PQresultStatus(answer) == PGRES_COPY_IN
     let refusal = isReady ? nil : SQLError(answer)
     PQclear(answer)
-    if isReady { try send(copied: statement.bytes, patience) }
+    let unmade = isReady ? try send(copied, patience) : nil
     roundTrips += 1
     var (last, failure): (SQLResult?, SQLError?) = (nil, refusal)
     while true {
@@ -358,13 +359,37 @@ final class PostgresConnection: @unchecked Sendable {
         if PQstatus(handle) == CONNECTION_BAD { throw lost() }
       }
     }
+    if let unmade { throw unmade }
     if let failure { throw failure }
     guard let last else { throw lost() }
     return last
   }
 
-  /// Sends what is copied, and reads meanwhile. Stops when the server has refused something: its answer says what.
-  private func send(copied bytes: [UInt8], _ patience: Duration?) throws {
+  /// Sends what is copied, and has the server give the statement up where the bytes cannot be made.
+  /// - Returns: Why they cannot be made.
+  /// - Throws: ``StorageError`` `.unreachable`, `.serverBusy`.
+  private func send(_ copied: any CopiedBytes, _ patience: Duration?) throws -> (any Error)? {
+    var lost: (any Error)?
+    do {
+      try copied.write { bytes in
+        do {
+          return try send(part: bytes, patience)
+        } catch {
+          lost = error
+          throw error
+        }
+      }
+    } catch {
+      if let lost { throw lost }
+      try endCopy("Strata: a value cannot be stored.", patience)
+      return error
+    }
+    try endCopy(nil, patience)
+    return nil
+  }
+
+  /// Sends a part of what is copied, and reads meanwhile. False when the server has refused something: its answer says what.
+  private func send(part bytes: [UInt8], _ patience: Duration?) throws -> Bool {
     var place = 0
     while place < bytes.count {
       let count = min(Self.copyStep, bytes.count - place)
@@ -376,13 +401,18 @@ final class PostgresConnection: @unchecked Sendable {
       }
       if state < 0 {
         if PQstatus(handle) == CONNECTION_BAD { throw lost() }
-        return
+        return false
       }
       if state > 0 { place += count }
       try flushAndRead(patience)
     }
+    return true
+  }
+
+  /// - Parameter reason: Why nothing is to be copied after all.
+  private func endCopy(_ reason: String?, _ patience: Duration?) throws {
     while true {
-      let state = PQputCopyEnd(handle, nil)
+      let state = PQputCopyEnd(handle, reason)
       if state > 0 { return }
       if state < 0 {
         if PQstatus(handle) == CONNECTION_BAD { throw lost() }

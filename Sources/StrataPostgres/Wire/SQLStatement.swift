@@ -1,5 +1,12 @@
 import StrataCore
 
+/// What a `COPY … FROM STDIN (FORMAT binary)` copies. Made while it is sent: the server takes in one part while the next is made, and memory holds one.
+protocol CopiedBytes: Sendable {
+  /// Hands the bytes over in parts, until `send` answers false: the server has refused something.
+  /// - Throws: What `send` throws; for values that cannot be stored an error of its own, and then nothing is copied.
+  func write(_ send: ([UInt8]) throws -> Bool) throws
+}
+
 /// A statement with its parameters, which are always bound and never part of the text.
 struct SQLStatement: Sendable {
   private(set) var text: String
@@ -9,19 +16,19 @@ struct SQLStatement: Sendable {
   private(set) var starts: [Int] = []
   private(set) var lengths: [Int32] = []
   private(set) var bytes: [UInt8] = []
-  /// Whether it is a `COPY … FROM STDIN`, and `bytes` what is copied.
-  let isCopy: Bool
+  /// What a `COPY … FROM STDIN` copies; nil for any other statement.
+  let copied: (any CopiedBytes)?
+  var isCopy: Bool { copied != nil }
 
   init(_ text: String = "") {
     self.text = text
-    isCopy = false
+    copied = nil
   }
 
-  /// A statement that reads rows from the connection: `bytes` in the binary form of COPY.
-  init(copy text: String, bytes: [UInt8]) {
+  /// A statement that reads rows from the connection.
+  init(copy text: String, _ copied: any CopiedBytes) {
     self.text = text
-    self.bytes = bytes
-    isCopy = true
+    self.copied = copied
   }
 
   static func += (statement: inout SQLStatement, text: String) { statement.text += text }

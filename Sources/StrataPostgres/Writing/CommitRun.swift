@@ -352,8 +352,10 @@ final class CommitRun {
       isCommitSent = false
       marks = []
       throw error
-    } catch let error as StorageError where error.kind == .replaced {
+    } catch let error as StorageError where [.replaced, .invalid, .tooLarge].contains(error.kind) {
+      // Another store, or a value that the server cannot store, found before the COMMIT was sent.
       isCommitSent = false
+      marks = []
       throw error
     }
   }

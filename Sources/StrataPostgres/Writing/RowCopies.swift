@@ -8,9 +8,10 @@ import StrataCore
 ///   i16 number of fields │ for each: i32 length, -1 for null │ bytes          row by row
 ///   i16 -1
 /// ```
-struct RowCopies {
+struct RowCopies: CopiedBytes {
   private let mapping: StoreMapping
   private let entity: EntitySchema
+  private let changes: [RowChange]
   private let slots: [Int]
   private let columns: [(slot: Int, column: ColumnMapping)]
   private let text: String
@@ -22,8 +23,10 @@ struct RowCopies {
   private enum Width { case one, two, four, eight, bytes, text, reference(isCoded: Bool) }
   private static let head: [UInt8] = Array("PGCOPY\n".utf8) + [255, 13, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0]
 
-  init(mapping: StoreMapping, entity number: Int, slots: [Int]) {
+  /// - Parameter changes: New rows of the entity.
+  init(_ changes: [RowChange], mapping: StoreMapping, entity number: Int, slots: [Int]) {
     self.mapping = mapping
+    self.changes = changes
     self.slots = slots
     entity = mapping.schema.entities[number]
     let table = mapping.table(ofEntity: number)
@@ -37,26 +40,25 @@ struct RowCopies {
     text = "COPY \(table.name) (\(names.joined(separator: ", "))) FROM STDIN (FORMAT binary)"
   }
 
-  /// - Throws: ``StorageError`` `.invalid` for a value that the server cannot store, `.tooLarge`.
-  func statements(_ changes: [RowChange]) throws -> [SQLStatement] {
-    var statements: [SQLStatement] = []
+  /// So many bytes are handed over at once, and those of a row more.
+  private static let partSize = 1 << 16
+
+  var statement: SQLStatement { SQLStatement(copy: text, self) }
+
+  /// - Throws: What `send` throws; ``StorageError`` `.invalid` for a value that the server cannot store, `.tooLarge`.
+  func write(_ send: ([UInt8]) throws -> Bool) throws {
     var bytes = Self.head
-    bytes.reserveCapacity(changes.count * (columns.count * 12 + 40))
+    bytes.reserveCapacity(Self.partSize * 2)
     let fields = FieldBuffer()
     for change in changes {
       if !(try appendRaw(change, fields, to: &bytes)) { try append(change, to: &bytes) }
-      if bytes.count >= RowStatements.mostBytes {
-        statements.append(finished(&bytes))
-        bytes = Self.head
+      if bytes.count >= Self.partSize {
+        guard try send(bytes) else { return }
+        bytes.removeAll(keepingCapacity: true)
       }
     }
-    if bytes.count > Self.head.count { statements.append(finished(&bytes)) }
-    return statements
-  }
-
-  private func finished(_ bytes: inout [UInt8]) -> SQLStatement {
     bytes.append(bigEndian: Int16(-1))
-    return SQLStatement(copy: text, bytes: bytes)
+    _ = try send(bytes)
   }
 
   private static func width(_ column: ColumnMapping) -> Width? {

@@ -36,7 +36,7 @@ struct RowStatements {
     for (entity, group) in Self.grouped(changes, by: \.entity) {
       let slots = storedSlots(entity)
       if let leastCopied, group.count >= leastCopied {
-        statements += try RowCopies(mapping: mapping, entity: entity, slots: slots).statements(group)
+        statements.append(RowCopies(group, mapping: mapping, entity: entity, slots: slots).statement)
         continue
       }
       if group.count <= Self.fewRows {

@@ -92,6 +92,21 @@ import Testing
     #expect(try stand.context().texts("Subject", "name") == ["last", "taken"])
   }
 
+  @Test func aSetThatCannotBeCopiedTakesNoOtherWithIt() throws {
+    let stand = try ServerStand(Library.make())
+    let many = try (0..<RowStatements.leastCopied * 8).map { number in
+      try row(stand, "Subject", number == RowStatements.leastCopied * 7 ? "a\0b" : "subject \(number)")
+    }
+    let results = commit(
+      stand,
+      [
+        ChangeSet(inserts: [try row(stand, "Subject", "first")]), ChangeSet(inserts: many),
+        ChangeSet(inserts: Array(many.prefix(RowStatements.leastCopied))),
+      ])
+    #expect(results.map { try? $0.get().commitNumber } == [1, nil, 2])
+    #expect(try stand.context().all("Subject").count == 1 + RowStatements.leastCopied)
+  }
+
   @Test func setsThatAllFailLeaveNothing() throws {
     let stand = try ServerStand(Library.make())
     let results = commit(
