@@ -78,7 +78,7 @@ extension Environment {
       file: file, data: data, old: bytes, new: draft.anchor,
       flush: { [self] in
         if let log { return try log.flushData(handle) }
-        let code = mdb_env_sync(environment, 1)
+        let code = file.system.syncStore(environment)
         if code != 0 { throw StorageError(code, "fdatasync", path: path) }
       }, doubt: { [self] error in log?.doubtData(error) ?? error })
     try exchange.write(draft.writes)

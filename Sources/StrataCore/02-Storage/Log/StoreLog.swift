@@ -364,7 +364,8 @@ final class StoreLog: @unchecked Sendable {
 
   /// Flushes the data file.
   func flushData(_ transaction: OpaquePointer) throws {
-    let code = mdb_env_sync(mdb_txn_env(transaction), 1)
+    // Every transaction has one.
+    let code = file.system.syncStore(mdb_txn_env(transaction)!)
     if code == 0 { return }
     let error = StorageError(code, "fdatasync", path: file.path)
     // The system may call pages clean that the medium does not have. The log still has what is in them, and must keep it.

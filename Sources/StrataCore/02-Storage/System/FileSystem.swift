@@ -22,6 +22,8 @@ struct FileSystem: Sendable {
   var sync: @Sendable (_ descriptor: Int32) -> Int32
   /// Flushes a file's bytes, and what is needed to find them again: 0 or negative errno.
   var syncData: @Sendable (_ descriptor: Int32) -> Int32
+  /// Has LMDB flush the data file of an environment to the medium, whatever its options: 0 or LMDB's code.
+  var syncStore: @Sendable (_ environment: OpaquePointer) -> Int32
   /// Renames over what is there: 0 or negative errno.
   var rename: @Sendable (_ from: String, _ to: String) -> Int32
   /// Renames unless something is there (-EEXIST); -ENOSYS or -EINVAL when that cannot be done in one step.
@@ -143,6 +145,7 @@ struct FileSystem: Sendable {
         return retrying { fdatasync(descriptor) }
       #endif
     },
+    syncStore: { mdb_env_sync($0, 1) },
     rename: { Foundation.rename($0, $1) == 0 ? 0 : -errno },
     renameExclusively: { -strata_rename_exclusive($0, $1) },
     exchange: { -strata_rename_exchange($0, $1) },

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A compaction that fails or is cut off")
 struct CompactionFailureTests {
-  /// The writes, and what cuts off the file, of a compaction: those that LMDB does not make itself.
+  /// The writes, the flushes of the data file, and what cuts it off, of a compaction: those that LMDB does not make by itself.
   final class Calls: Sendable {
     private struct State {
       var isArmed = false
@@ -47,6 +47,10 @@ struct CompactionFailureTests {
       system.truncate = { [truncate = system.truncate] descriptor, size in
         let code = self.code()
         return code == 0 ? truncate(descriptor, size) : -code
+      }
+      system.syncStore = { [syncStore = system.syncStore] environment in
+        let code = self.code()
+        return code == 0 ? syncStore(environment) : code
       }
       return system
     }
