@@ -126,17 +126,29 @@ struct CompactionCrashTests {
         var files = state.base
         for (place, write) in state.pending.enumerated() where choice[place] {
           var write = write
-          if isTorn, place == count - 1, let bytes = write.bytes {
-            // A sector that was being written is neither old nor new.
-            let torn = bytes.prefix(512).map { _ in UInt8.random(in: 0...255, using: &random) }
-            write = Medium.Write(isLog: write.isLog, offset: write.offset, bytes: torn + bytes.dropFirst(512))
-          }
+          if isTorn, place == count - 1 { write = torn(write, files[write.isLog ? 1 : 0], &random) }
           Medium.apply(write, to: &files[write.isLog ? 1 : 0])
         }
         images.append(files)
       }
     }
     return images
+  }
+
+  /// What is left of a write that the power cut has met.
+  private func torn(_ write: Medium.Write, _ file: [UInt8], _ random: inout SeededGenerator) -> Medium.Write {
+    guard let bytes = write.bytes else { return write }
+    var torn = bytes
+    if !write.isLog && write.offset < 2 * 4_096 {
+      // An anchor has no checksum, as LMDB has none: words of it are new from the beginning on, the others are old. Its number comes last.
+      let done = Int.random(in: 0..<bytes.count / 8, using: &random) * 8
+      for place in done..<bytes.count where write.offset + place < file.count {
+        torn[place] = file[write.offset + place]
+      }
+    } else {
+      for place in 0..<min(512, bytes.count) { torn[place] = UInt8.random(in: 0...255, using: &random) }
+    }
+    return Medium.Write(isLog: write.isLog, offset: write.offset, bytes: torn)
   }
 
   @Test(
@@ -162,19 +174,19 @@ struct CompactionCrashTests {
         _ = try "more \(number)".bytes { try transaction.delete(other, $0) }
       }
     }
-    var moments: [Medium.State] = []
+    var cuts = 0
     for save in 0..<4 {
       // What the commit before the newest one does not have.
       try environment.put(other, "last", "save \(save)")
       try environment.flush()
       try medium.arm()
       let pages = try environment.settleFreePages()
-      moments = medium.disarm()
+      let moments = medium.disarm()
       #expect(!pages.usable.isEmpty)
-      let hasCut = moments.contains { $0.pending.contains { $0.bytes == nil } }
-      #expect(moments.count >= 4, "\(moments.count) calls, cut off: \(hasCut)")
+      if moments.contains(where: { $0.pending.contains { $0.bytes == nil } }) { cuts += 1 }
       try requireAll(moments, left, "save \(save)", directory, keepsLog: keepsLog, &random)
     }
+    #expect(cuts > 0, "the file is cut off")
     environment.close()
   }
 
@@ -195,7 +207,7 @@ struct CompactionCrashTests {
           try CompactedStore.require(left, in: again)
           try again.requireSound()
           try again.put(again.keyspace("other"), "after", "cut")
-          _ = try again.compact(slack: 0)
+          _ = try again.settleFreePages()
           try CompactedStore.require(left, in: again)
           try again.requireSound()
         } catch {

@@ -52,15 +52,20 @@ struct FreeListTests {
     return file
   }
 
-  @Test(
-    "every free page is in it once, in ascending order; the end is cut off",
-    arguments: [
-      (lastPage: UInt64(20_000), used: UInt64(400), newest: UInt64(9)),
-      (lastPage: 100_000, used: 400, newest: 20), (lastPage: 100_000, used: 400, newest: 100_000),
-    ]
-      // A record has room for 509 pages: with some of these sizes, what the list itself takes leaves nothing for the last one.
-      + (0..<40).map { (lastPage: UInt64(400 + 2 * 509 - 10 + $0), used: 400, newest: 100_000) })
-  func isWhole(_ size: (lastPage: UInt64, used: UInt64, newest: UInt64)) throws {
+  struct Size: Sendable, CustomStringConvertible {
+    let lastPage: UInt64
+    let used: UInt64
+    let newest: UInt64
+    var description: String { "\(lastPage) pages, \(used) used, transaction \(newest)" }
+  }
+
+  private static let sizes: [Size] =
+    [(20_000, 9), (100_000, 20), (100_000, 100_000)].map { Size(lastPage: $0, used: 400, newest: $1) }
+    // A record has room for 509 pages: with some of these sizes, what the list itself takes leaves nothing for the last one.
+    + (1_408..<1_448).map { Size(lastPage: $0, used: 400, newest: 100_000) }
+
+  @Test("every free page is in it once, in ascending order; the end is cut off", arguments: sizes)
+  func isWhole(_ size: Size) throws {
     let file = try Self.file(lastPage: size.lastPage, used: size.used, newest: size.newest)
     // A page at the end is in use: nothing can be cut off.
     let list = try FreeList(MetaPage(file.anchor), file.source)
