@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// The power fails while the free list is exchanged: what was written since the last flush may be on the medium or not, in any combination, and the sector that is
+/// The power fails while the free list is exchanged: what was written since the last flush may be on the medium or not, in any combination, and a sector that is
 /// being written may be torn.
 @Suite("A compaction and a power cut")
 struct CompactionCrashTests {
@@ -111,7 +111,7 @@ struct CompactionCrashTests {
     }
   }
 
-  /// What the files may be: some of the writes, the last one perhaps torn.
+  /// What the files may be: some of the writes, one of them perhaps torn.
   private func images(_ state: Medium.State, _ random: inout SeededGenerator) -> [[[UInt8]]] {
     let count = state.pending.count
     var choices: [[Bool]] = [[Bool](repeating: true, count: count), [Bool](repeating: false, count: count)]
@@ -122,11 +122,11 @@ struct CompactionCrashTests {
     for _ in 0..<4 { choices.append((0..<count).map { _ in Bool.random(using: &random) }) }
     var images: [[[UInt8]]] = []
     for choice in choices {
-      for isTorn in [false, true] {
+      for tornPlace in [-1] + choice.indices.filter({ choice[$0] }).shuffled(using: &random).prefix(3) {
         var files = state.base
         for (place, write) in state.pending.enumerated() where choice[place] {
           var write = write
-          if isTorn, place == count - 1 { write = torn(write, files[write.isLog ? 1 : 0], &random) }
+          if place == tornPlace { write = torn(write, files[write.isLog ? 1 : 0], &random) }
           Medium.apply(write, to: &files[write.isLog ? 1 : 0])
         }
         images.append(files)
