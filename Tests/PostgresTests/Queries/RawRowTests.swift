@@ -150,6 +150,93 @@ import TortureKit
     #expect(try stand.context().all("Tag").count == tags.count)
   }
 
+  /// The answer to a question for all rows of the entity and its subentities, and what makes rows of it.
+  private func answer(_ stand: ServerStand, _ name: String) throws -> (SQLResult, RowDecoding) {
+    let mapping = stand.store.mapping
+    let entity = try #require(mapping.schema.entity(named: name))
+    let table = mapping.table(ofEntity: entity.number)
+    let entities = mapping.schema.entities.indices.filter { table.places[$0] != nil }
+    let decoding = RowDecoding(mapping, table, entities: entities, alias: "t")
+    let connection = try PostgresConnection(
+      ServerAddress(stand.url), password: nil, deadline: ContinuousClock.now + .seconds(30))
+    return (
+      try connection.run(SQLStatement("SELECT \(decoding.list) FROM \(table.name) t ORDER BY t.pk")), decoding
+    )
+  }
+
+  /// Rows made of bytes are those that are made of values one by one.
+  @Test func bothWaysMakeTheSameRows() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    print("RawRowTests seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    let stand = try ServerStand(Self.model())
+    let context = stand.context()
+    let tag = try context.make("Tag", ["name": "tag"])
+    var last: ManagedObject?
+    for number in 0..<900 {
+      let entity = ["Thing", "Special", "Odd"][number / 7 % 3]
+      var values: [String: Any] = ["number": Int64(number)]
+      for kind in Self.kinds { values["\(kind)"] = Self.value(kind, &random)?.base }
+      let object = try context.make(entity, values)
+      if number % 3 == 0 { object.setValue(last, forKey: "friend") }
+      if number % 4 == 0 { object.setValue(tag, forKey: "tag") }
+      last = object
+    }
+    try context.save()
+    let (result, decoding) = try answer(stand, "Thing")
+    let rows = try decoding.rows(result)
+    #expect(rows.count == 900)
+    var assembler = RowAssembler()
+    for (number, row) in rows.enumerated() {
+      let other = try decoding.row(result, number, &assembler)
+      let entity = stand.store.mapping.schema.entities[other.entity]
+      let (made, expected) = (try #require(row.snapshot), try #require(other.snapshot))
+      let isSame =
+        row.primaryKey == other.primaryKey && row.entity == other.entity
+        && made.version == expected.version
+        && made.byteCount == expected.byteCount
+        && (0..<entity.layout.slotCount).allSatisfy { slot in
+          words(made, slot, entity) == words(expected, slot, entity)
+        }
+      #expect(isSame, "row \(number), seed \(seed)")
+    }
+  }
+
+  /// A value as it lies in a row; nil for one that lies elsewhere or has another form.
+  private func words(_ row: RowSnapshot, _ slot: Int, _ entity: EntitySchema) -> [UInt64]? {
+    row.withRaw(slot, of: entity) { value in
+      switch value {
+      case nil: nil
+      case .null: []
+      case .word(let word): [word]
+      case .bytes(let bytes): [UInt64(bytes.count)] + bytes.map { UInt64($0) }
+      }
+    }
+  }
+
+  /// A reference that is none is damage, and no row is made of it.
+  @Test(arguments: ["-1", "0", "9223372036854775807"])
+  func aReferenceThatIsNoneIsDamage(_ key: String) throws {
+    let stand = try ServerStand(Self.model())
+    let context = stand.context()
+    let tag = try context.make("Tag", ["name": "tag"])
+    let thing = try context.make("Thing", ["number": Int64(1)])
+    thing.setValue(tag, forKey: "tag")
+    thing.setValue(thing, forKey: "friend")
+    try context.save()
+    let table = stand.table("thing")
+    for column in ["tag", "friend"] {
+      let before = try #require(try stand.sql("SELECT \(column) FROM \(table)")).text(0, 0)
+      try stand.sql("ALTER TABLE \(table) DISABLE TRIGGER ALL; UPDATE \(table) SET \(column) = \(key)")
+      let (result, decoding) = try answer(stand, "Thing")
+      let error = #expect(throws: StorageError.self) { _ = try decoding.rows(result) }
+      #expect(error?.kind == .damaged, "\(column)")
+      try stand.sql("UPDATE \(table) SET \(column) = \(before)")
+    }
+    let (result, decoding) = try answer(stand, "Thing")
+    #expect(try decoding.rows(result).count == 1)
+  }
+
   /// What is no row of the store's is named, in many rows as in few.
   @Test(arguments: [1, 3 * RowDecoding.leastRowsOfPart])
   func aRowOfNoEntityIsNamed(_ count: Int) throws {
