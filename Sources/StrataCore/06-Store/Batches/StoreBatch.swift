@@ -23,7 +23,7 @@ package struct StoreBatch: Sendable {
   /// How many rows are written at a time.
   let step: Int
   /// About how many bytes of changed pages LMDB may hold before they are handed over.
-  var heldLength = BatchWriting.heldLength
+  var heldLength: Int
 
   /// A batch that does `operation`.
   package init(_ operation: Operation, progress: BatchProgress = BatchProgress()) {
@@ -34,6 +34,8 @@ package struct StoreBatch: Sendable {
     self.operation = operation
     self.progress = progress
     self.step = step
+    heldLength =
+      if case .insert = operation { BatchWriting.heldLength } else { BatchWriting.heldLengthOfChanges }
   }
 }
 
