@@ -370,10 +370,12 @@ final class PostgresConnection: @unchecked Sendable {
   /// - Throws: ``StorageError`` `.unreachable`, `.serverBusy`.
   private func send(_ copied: any CopiedBytes, _ patience: Duration?) throws -> (any Error)? {
     var lost: (any Error)?
+    var isWhole = true
     do {
       try copied.write { bytes in
         do {
-          return try send(part: bytes, patience)
+          isWhole = try send(part: bytes, patience)
+          return isWhole
         } catch {
           lost = error
           throw error
@@ -384,7 +386,8 @@ final class PostgresConnection: @unchecked Sendable {
       try endCopy("Strata: a value cannot be stored.", patience)
       return error
     }
-    try endCopy(nil, patience)
+    // Never a part of the rows as if it were all of them.
+    try endCopy(isWhole ? nil : "Strata: not all rows could be sent.", patience)
     return nil
   }
 

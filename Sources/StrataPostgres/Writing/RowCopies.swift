@@ -192,6 +192,8 @@ private final class FieldBuffer {
 
   @inline(__always)
   func field(_ bytes: UnsafeRawBufferPointer) {
+    // A damaged row may name bytes twice.
+    precondition(bytes.count <= memory.count - end - 4, "a row has more bytes than it says")
     put(Int32(bytes.count))
     // Checked, as each `storeBytes` in a debug build, against the length that `begin` has made room for.
     UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count]).copyMemory(from: bytes)
