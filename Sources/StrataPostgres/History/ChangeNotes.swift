@@ -64,11 +64,9 @@ struct ChangeNotes {
     guard reference != 0, let number = relationship.inverse else { return }
     let inverse = schema.relationships[number]
     guard inverse.isToMany, !inverse.isTransient else { return }
-    let code = Int(StoreReference.entityCode(reference))
-    let known = work.mapping.entitiesByCode.indices.contains(code) ? work.mapping.entitiesByCode[code] : -1
     relate(
       RowAddress(hierarchy: relationship.destinationHierarchy, key: StoreReference.primaryKey(reference)),
-      inverse.slot, entity: known >= 0 ? known : nil)
+      inverse.slot, entity: work.mapping.entity(ofCode: StoreReference.entityCode(reference)))
   }
 
   private mutating func relateReferences() {

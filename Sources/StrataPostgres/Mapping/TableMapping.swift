@@ -107,19 +107,19 @@ struct StoreMapping: Sendable {
 
   /// The entity of a code that a row names.
   func entity(code: Int64) throws -> Int {
-    guard let place = Int(exactly: code), entitiesByCode.indices.contains(place), entitiesByCode[place] >= 0
-    else {
+    guard let entity = entity(ofCode: code) else {
       throw StorageError(
         .damaged, operation: "read row", path: "",
         detail: "A row is of an entity of code \(code), which the store's catalogue does not name.")
     }
-    return entitiesByCode[place]
+    return entity
   }
 
   /// The number of the entity of a code; nil when there is none.
-  func entity(ofCode code: UInt16) -> Int? {
-    let place = Int(code)
-    return entitiesByCode.indices.contains(place) && entitiesByCode[place] >= 0 ? entitiesByCode[place] : nil
+  func entity(ofCode code: some BinaryInteger) -> Int? {
+    guard let place = Int(exactly: code), entitiesByCode.indices.contains(place), entitiesByCode[place] >= 0
+    else { return nil }
+    return entitiesByCode[place]
   }
 
   /// A name of the namespace with it, in quotes.

@@ -369,7 +369,7 @@ final class PostgresConnection: @unchecked Sendable {
   /// - Returns: Why they cannot be made.
   /// - Throws: ``StorageError`` `.unreachable`, `.serverBusy`.
   private func send(_ copied: any CopiedBytes, _ patience: Duration?) throws -> (any Error)? {
-    var lost: (any Error)?
+    var failure: (any Error)?
     var isWhole = true
     do {
       try copied.write { bytes in
@@ -377,12 +377,12 @@ final class PostgresConnection: @unchecked Sendable {
           isWhole = try send(part: bytes, patience)
           return isWhole
         } catch {
-          lost = error
+          failure = error
           throw error
         }
       }
     } catch {
-      if let lost { throw lost }
+      if let failure { throw failure }
       try endCopy("Strata: a value cannot be stored.", patience)
       return error
     }
@@ -391,7 +391,7 @@ final class PostgresConnection: @unchecked Sendable {
     return nil
   }
 
-  /// Sends a part of what is copied, and reads meanwhile. False when the server has refused something: its answer says what.
+  /// Sends a part of what is copied, and reads meanwhile. False when no more is taken: the server's answer says why.
   private func send(part bytes: [UInt8], _ patience: Duration?) throws -> Bool {
     var place = 0
     while place < bytes.count {

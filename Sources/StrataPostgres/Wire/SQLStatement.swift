@@ -2,7 +2,7 @@ import StrataCore
 
 /// What a `COPY … FROM STDIN (FORMAT binary)` copies. Made while it is sent: the server takes in one part while the next is made, and memory holds one.
 protocol CopiedBytes: Sendable {
-  /// Hands the bytes over in parts, until `send` answers false: the server has refused something.
+  /// Hands the bytes over in parts, until `send` answers false: no more is taken.
   /// - Throws: What `send` throws; for values that cannot be stored an error of its own, and then nothing is copied.
   func write(_ send: ([UInt8]) throws -> Bool) throws
 }

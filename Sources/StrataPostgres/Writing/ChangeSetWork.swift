@@ -327,10 +327,10 @@ final class ChangeSetWork {
 
   /// That a reference names an entity that its relationship leads to.
   func requireDestination(_ relationship: RelationshipSchema, _ reference: UInt64) throws {
-    let code = Int(StoreReference.entityCode(reference))
-    let key = StoreReference.primaryKey(reference)
-    let entity = mapping.entitiesByCode.indices.contains(code) ? mapping.entitiesByCode[code] : -1
-    guard key > 0, entity >= 0, schema.entities[relationship.destination].subtree.contains(entity) else {
+    let code = StoreReference.entityCode(reference)
+    guard StoreReference.primaryKey(reference) > 0, let entity = mapping.entity(ofCode: code),
+      schema.entities[relationship.destination].subtree.contains(entity)
+    else {
       throw Self.refusal(
         "A reference of \(relationship.qualifiedName) leads to entity code \(code), which is not one of its destination's."
       )

@@ -79,7 +79,7 @@ struct RowCopies: CopiedBytes {
     guard let widths else { return false }
     let row = change.row
     try RowStatements.requireVersion(change, entity)
-    fields.begin(atMost: 64 + columns.count * 32 + row.byteCount)
+    fields.begin(columnCount: columns.count, byteCount: row.byteCount)
     fields.put(fieldCount)
     fields.field(change.primaryKey)
     fields.field(Int16(bitPattern: mapping.codes[entity.number]))
@@ -103,8 +103,8 @@ struct RowCopies: CopiedBytes {
           if isCoded { fields.field(StoreReference.entityCode(word)) }
         case (.bytes(let value), .text):
           if value.contains(0) { throw RowStatements.holdsNUL(column, change.primaryKey) }
-          fields.field(value)
-        case (.bytes(let value), .bytes): fields.field(value)
+          return fields.field(value)
+        case (.bytes(let value), .bytes): return fields.field(value)
         case (.word, _), (.bytes, _): return false
         }
         return true
@@ -160,15 +160,19 @@ struct RowCopies: CopiedBytes {
 private final class FieldBuffer {
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_024, alignment: 8)
   private var end = 0
+  /// How many bytes of texts and data there may be yet.
+  private var left = 0
 
   deinit { memory.deallocate() }
 
   /// What was written since `begin`. Valid until the next one.
   var written: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<end]) }
 
-  /// Begins a row, which writes no more than so many bytes.
-  func begin(atMost count: Int) {
-    end = 0
+  /// Begins a row of so many columns, which takes so many bytes itself.
+  func begin(columnCount: Int, byteCount: Int) {
+    (end, left) = (0, byteCount)
+    // The columns that every row has, and a reference with its code for each other, are the most beside texts and data.
+    let count = 64 + columnCount * 32 + byteCount
     if count <= memory.count { return }
     memory.deallocate()
     memory = .allocate(byteCount: count * 2, alignment: 8)
@@ -190,14 +194,15 @@ private final class FieldBuffer {
     put(word)
   }
 
+  /// Writes a text, or data. False, and nothing is written, when all of them are longer than the row, which is damaged then: `begin` has made room for no more.
   @inline(__always)
-  func field(_ bytes: UnsafeRawBufferPointer) {
-    // A damaged row may name bytes twice.
-    precondition(bytes.count <= memory.count - end - 4, "a row has more bytes than it says")
+  func field(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if bytes.count > left { return false }
+    left -= bytes.count
     put(Int32(bytes.count))
-    // Checked, as each `storeBytes` in a debug build, against the length that `begin` has made room for.
     UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count]).copyMemory(from: bytes)
     end += bytes.count
+    return true
   }
 }
 

@@ -30,7 +30,7 @@ struct RowStatements {
   static let leastCopied = 500
 
   /// The statements that insert rows.
-  /// - Throws: ``StorageError`` `.invalid` for a value that the server cannot store, `.tooLarge`.
+  /// - Throws: ``StorageError`` `.invalid` for a value that the server cannot store, `.tooLarge`; of rows that are copied when they are sent.
   func inserts(_ changes: [RowChange]) throws -> [SQLStatement] {
     var statements: [SQLStatement] = []
     for (entity, group) in Self.grouped(changes, by: \.entity) {

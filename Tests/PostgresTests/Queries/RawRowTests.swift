@@ -84,15 +84,22 @@ import TortureKit
     }
   }
 
+  /// A new store, a context with an object for others to refer to, and a seed, which is printed.
+  private func begin() throws -> (
+    stand: ServerStand, context: ManagedObjectContext, tag: ManagedObject, seed: UInt64
+  ) {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    print("RawRowTests seed \(seed)")
+    let stand = try ServerStand(Self.model())
+    let context = stand.context()
+    return (stand, context, try context.make("Tag", ["name": "tag"]), seed)
+  }
+
   /// By COPY and by statements, in one part and in several, each value comes back.
   @Test(arguments: [3, 60, 700, 3 * RowDecoding.leastRowsOfPart])
   func valuesComeBack(_ count: Int) throws {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("RawRowTests seed \(seed)")
+    let (stand, context, tag, seed) = try begin()
     var random = SeededGenerator(seed: seed)
-    let stand = try ServerStand(Self.model())
-    let context = stand.context()
-    let tag = try context.make("Tag", ["name": "tag"])
     var expected: [[String: AnyHashable]] = []
     var objects: [ManagedObject] = []
     for number in 0..<count {
@@ -166,12 +173,8 @@ import TortureKit
 
   /// Rows made of bytes are those that are made of values one by one.
   @Test func bothWaysMakeTheSameRows() throws {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("RawRowTests seed \(seed)")
+    let (stand, context, tag, seed) = try begin()
     var random = SeededGenerator(seed: seed)
-    let stand = try ServerStand(Self.model())
-    let context = stand.context()
-    let tag = try context.make("Tag", ["name": "tag"])
     var last: ManagedObject?
     for number in 0..<900 {
       let entity = ["Thing", "Special", "Odd"][number / 7 % 3]
@@ -245,14 +248,7 @@ import TortureKit
     for number in 0..<count { try context.make("Tag", ["name": "tag \(number)"]) }
     try context.save()
     try stand.sql("UPDATE \(stand.table("tag")) SET entity = 99 WHERE name = 'tag \(count - 1)'")
-    let mapping = stand.store.mapping
-    let entity = try #require(mapping.schema.entity(named: "Tag"))
-    let table = mapping.table(ofEntity: entity.number)
-    let decoding = RowDecoding(mapping, table, entities: [entity.number], alias: "t")
-    let connection = try PostgresConnection(
-      ServerAddress(stand.url), password: nil, deadline: ContinuousClock.now + .seconds(30))
-    let result = try connection.run(
-      SQLStatement("SELECT \(decoding.list) FROM \(table.name) t ORDER BY t.pk"))
+    let (result, decoding) = try answer(stand, "Tag")
     let error = #expect(throws: StorageError.self) { _ = try decoding.rows(result) }
     #expect(error?.kind == .damaged && error?.detail.contains("code 99") == true)
   }
