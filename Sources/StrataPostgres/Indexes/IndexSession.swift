@@ -51,9 +51,7 @@ final class IndexSession: Sendable {
   /// Whether it is this session's turn, which it keeps to its end.
   func takeTurn() throws -> Bool {
     try requireWanted()
-    var lock = SQLStatement("SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended(")
-    lock += lock.bind("strata indexes " + table.mapping.namespace) + ", 0))::text"
-    return try connection.run(lock).text(0, 0) == "true"
+    return try AdvisoryLock.indexes(of: table.mapping.namespace).attempt(on: connection)
   }
 
   /// Asks again and again: who waits for a lock within a statement keeps another session from ending its index.

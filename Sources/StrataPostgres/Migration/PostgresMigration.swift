@@ -31,9 +31,7 @@ struct PostgresMigration {
   ///   ``SQLError``, ``StorageError``. The store is what it was then.
   func run() throws {
     try connection.run(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
-    var lock = SQLStatement("SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(")
-    lock += lock.bind("strata " + namespace) + ", 0))"
-    try connection.run([TableLocks.limit(timeout), lock])
+    try connection.run([TableLocks.limit(timeout), AdvisoryLock.tables(of: namespace).waiting])
     guard case .store = try Catalogue.find(namespace, on: connection) else {
       throw StorageError(
         .missing, operation: "migrate", path: "",

@@ -144,9 +144,7 @@ public enum PostgresStores {
     try withConnection(url, options) { address, connection in
       // The lock is the session's, so it ends with the connection.
       try patience.wait { deadline in
-        var lock = SQLStatement("SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended(")
-        lock += lock.bind("strata stages " + address.namespace) + ", 0))::text"
-        while try connection.run(lock).text(0, 0) != "true" {
+        while try !AdvisoryLock.stages(of: address.namespace).attempt(on: connection) {
           guard .now < deadline else {
             throw StorageError(
               .serverBusy, operation: "migrate", path: "",

@@ -21,9 +21,9 @@ extension PostgresStore {
     _ options: PostgresStoreOptions
   ) throws -> Catalogue.Finding {
     try connection.run(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
-    var lock = SQLStatement("SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(")
-    lock += lock.bind("strata " + mapping.namespace) + ", 0))"
-    try connection.run(lock)
+    try connection.run([
+      TableLocks.limit(options.timeout), AdvisoryLock.tables(of: mapping.namespace).waiting,
+    ])
     if case .nothing = try Catalogue.find(mapping.namespace, on: connection) {
       var mapping = mapping
       if let namespace = options.adoptsTables {

@@ -205,6 +205,8 @@ extension ModelContext {
       return
     }
     guard row.modelContext === self, !row.isDeleted else { return }
+    // One that was never saved leaves the context before the save.
+    row.keepTargets()
     rows.delete(row)
     noteChange()
   }

@@ -36,6 +36,7 @@ extension ModelContext {
     var (inserted, updated, deleted) = rows.unsavedObjects
     // IDs of new objects are those that they keep, once they are saved.
     let gone = deleted.map(\.objectID)
+    for object in deleted { (object as? ModelRow)?.keepTargets() }
     do {
       try rows.save()
     } catch {

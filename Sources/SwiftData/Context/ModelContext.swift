@@ -150,6 +150,7 @@ public class ModelContext: Equatable, _SendableMetatype {
     for draft in expected { draft.destination = nil }
     expected = []
     rows.mergeArrived()
+    for object in rows.unsavedObjects.inserted { (object as? ModelRow)?.keepTargets() }
     rows.rollback()
     rows.forgetMerged()
   }

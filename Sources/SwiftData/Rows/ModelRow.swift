@@ -18,6 +18,7 @@ class ModelRow: ManagedObject {
   final weak var _reference: AnyObject?
   final let _turn = InstanceTurn()
   /// Decoded values of attributes that are kept as bytes, with the bytes they are of, by slot.
+  // Of a required relationship of a row that has left its context, the instance it led to.
   @exclusivity(unchecked) final var _decoded: [Int: (bytes: Data, value: Any)]?
 
   /// Rows are read by slots that are found by name.
@@ -130,6 +131,20 @@ class ModelRow: ManagedObject {
   final func relatedRow(_ property: ModelProperty) -> ModelRow? {
     // All entities have rows of models.
     relatedObject(slot: property.slot).map { unsafeDowncast($0, to: ModelRow.self) }
+  }
+
+  /// Keeps what required relationships lead to, so that the instance can be asked for it when the row has left its context. Of a row that nobody has read or holds nothing
+  /// is kept.
+  final func keepTargets() {
+    if isFault || knownModel == nil { return }
+    withPlan { plan in
+      for property in plan.properties {
+        guard case .toOne(_, isOptional: false) = property.descriptor.kind, let row = relatedRow(property)
+        else { continue }
+        _decoded = _decoded ?? [:]
+        _decoded?[property.slot] = (Data(), row.anyModel())
+      }
+    }
   }
 
   /// The rows of a to-many relationship.

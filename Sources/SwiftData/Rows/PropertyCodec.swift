@@ -136,10 +136,23 @@ final class RowRawCodec<Value: RawRepresentable, Raw: SlotValue>: PropertyCodec<
     if let cases = Value.self as? any CaseIterable.Type, let first = cases.firstCase as? Value {
       return first
     }
+    if row.isFollowed, let value = Self.someCase { return value }
     stop(
       "\(type(of: row).modelType).\(property.name) has no value, or a raw value that \(Value.self) does not know: \(Raw.read(row, property.slot).map { "\($0)" } ?? "nil")"
     )
   }
+
+  /// A value for whoever follows a key path and is answered a raw value that belongs to no case; nil where none can be made. What the key path leads to is found out with
+  /// other means, or refused.
+  private static var someCase: Value? {
+    // Zero is a value of every inhabited type of one byte, and the first case of an enumeration without associated values.
+    guard MemoryLayout<Value>.size <= 1 else { return nil }
+    return withUnsafeTemporaryAllocation(byteCount: 1, alignment: MemoryLayout<Value>.alignment) {
+      $0.initializeMemory(as: UInt8.self, repeating: 0)
+      return $0.load(as: Value.self)
+    }
+  }
+
   override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
     Raw.write(value.flatMap { $0.rawValue as? Raw }, row, property.slot)
   }

@@ -136,6 +136,7 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   func getValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value where Value: PersistentModel {
     let property = plan.property(keyPath, self)
     if let row = relatedRow(property) { return typed(row.anyModel(), property) }
+    if !isInContext, let kept = _decoded?[property.slot]?.value as? Value { return kept }
     stop(
       "\(Model.self).\(property.name) leads to no \(Value.self): it is not set, or what it led to was deleted; declare it optional"
     )

@@ -36,6 +36,25 @@ import Testing
     #expect(identifiers.withLock { $0.count } == 6)
   }
 
+  @Test func whoWaitsForAnotherThatMakesTheStoreWaitsNoLongerThanTheTimeout() throws {
+    let namespace = TestServer.freshNamespace()
+    let url = try TestServer.required().url(namespace)
+    let schema = try Library.make().schema()
+    let maker = try PostgresConnection(
+      ServerAddress(url), password: nil, deadline: ContinuousClock.now + .seconds(30))
+    try maker.runText("BEGIN")
+    try maker.run(AdvisoryLock.tables(of: namespace).waiting)
+    var options = PostgresStoreOptions()
+    options.timeout = .milliseconds(300)
+    let error = #expect(throws: StorageError.self) {
+      try PostgresStore(url: url, schema: schema, options: options)
+    }
+    #expect(error?.kind == .serverBusy)
+    try maker.runText("ROLLBACK")
+    let store = try PostgresStore(url: url, schema: schema, options: options)
+    store.close()
+  }
+
   @Test func aStoreOfAnotherModelIsRefusedAndStaysAsItIs() throws {
     let stand = try ServerStand(Library.make())
     let context = stand.context()

@@ -99,6 +99,25 @@ struct LiveMergeTests {
     #expect(await eventually { await context.perform { keeper.notes.map(\.count) == [5, 5] } })
   }
 
+  @Test(
+    "contexts 16: an observer may save while another process's batch is merged, and each row is reported once"
+  )
+  func observersSave() async throws {
+    try stand.make("a", "b")
+    let (keeper, saver) = (Keeper(), context)
+    try await context.perform {
+      keeper.objects = [try fetch("a"), try fetch("b")]
+      for note in keeper.notes { _ = note.title }
+    }
+    let heard = Heard(ManagedObjectContext.didMergeChangesObjectIDsNotification, of: context) { note in
+      #expect(throws: Never.self) { try saver.save() }
+      return (note.userInfo?["updated_objectIDs"] as? Set<ManagedObjectID>)?.count
+    }
+    try stand.elsewhere("update-all:5")
+    #expect(await eventually { await context.perform { keeper.notes.map(\.count) == [5, 5] } })
+    await context.perform { #expect(heard.all.reduce(0, +) == 2) }
+  }
+
   @Test("a context that does not merge automatically shows what it showed")
   func noMerging() async throws {
     try stand.make("a")

@@ -220,10 +220,11 @@ private struct CompactionTurn {
     let file = environment.file
     guard environment.beginCompacting() else { throw Self.busy(file) }
     let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-    let opened =
-      environment.options.isTemporary
-      ? try environment.duplicateDescriptor() : file.system.open(file.path, flags, 0)
+    var opened: Int32 = -1
     do {
+      opened =
+        environment.options.isTemporary
+        ? try environment.duplicateDescriptor() : file.system.open(file.path, flags, 0)
       if opened < 0 { throw StorageError(-opened, "open", path: file.path) }
       guard case .success(let status) = file.system.statusOfDescriptor(opened),
         status.identity == environment.identity

@@ -94,6 +94,8 @@ extension AttributeValue {
     case let value as UUID: return .uuid(value)
     case let value as URL: return .url(value)
     case let value as any FixedWidthInteger: return whole(value)
+    // One that was optional: its type is another one.
+    case let value as Double: return .double(value)
     case let value as CGFloat: return .double(Double(value))
     case let value as Substring: return .string(String(value))
     // An empty array of anything can be cast to it.

@@ -344,13 +344,14 @@ final class BatchWriting {
     if changes.isEmpty { return nil }
     try progress.stopIfCancelled()
     changes.checksUniqueness = !defersUniqueness || isAll
+    // Before rows are looked up: the writer points into their pages, and those that are handed over are freed.
+    try hold(changes.count * Self.changeLength, transaction)
     let writer = ChangeSetWriter(
       changeSet: changes, parts: parts, catalogue: catalogue, journal: journal, history: history)
     if let failure = try writer.prepare(transaction.read) {
       if let violation = failure as? UniquenessViolation { return violation }
       throw failure
     }
-    try hold(changes.count * Self.changeLength, transaction)
     try writer.write(transaction)
     hasWritten = true
     for row in writer.derivedRows {

@@ -16,7 +16,9 @@ extension ManagedObjectContext {
     if let given, mergeGiven(given, of: batch, notice) { place = batch.count }
     while place < batch.count {
       let next = min(place + Self.batchStep, batch.count)
-      mergeSlice(of: batch, notice, place..<next)
+      var merged = MergedIdentifiers()
+      tellingAfterwards { merge(batch, notice, place..<next, &merged) }
+      tellSlice(of: batch, notice, place..<next, merged)
       place = next
     }
     children.tell([notice])
@@ -85,19 +87,20 @@ extension ManagedObjectContext {
     if !isSilent(at: place) || !merged.isEmpty { finishMerge(merged) }
   }
 
-  /// Merges a part of a batch: its inserted, updated, touched and deleted rows count as one list.
-  func mergeSlice(of batch: BatchChanges, _ notice: CommitNotice, _ places: Range<Int>) {
+  /// Reports a part of a batch that is merged.
+  func tellSlice(
+    of batch: BatchChanges, _ notice: CommitNotice, _ places: Range<Int>, _ merged: MergedIdentifiers
+  ) {
     guard let binding = coordinator.binding(notice.storeIndex) else { return }
-    var merged = MergedIdentifiers()
-    tellingAfterwards { mergeSlice(of: batch, notice, places, binding, &merged) }
     finishBatchMerge(merged, at: places.lowerBound)
     if places.upperBound == batch.count { endBatchMerge(batch, binding) }
   }
 
-  private func mergeSlice(
-    of batch: BatchChanges, _ notice: CommitNotice, _ places: Range<Int>, _ binding: StoreBinding,
-    _ merged: inout MergedIdentifiers
+  /// Merges a part of a batch, and tells nobody: its inserted, updated, touched and deleted rows count as one list.
+  func merge(
+    _ batch: BatchChanges, _ notice: CommitNotice, _ places: Range<Int>, _ merged: inout MergedIdentifiers
   ) {
+    guard let binding = coordinator.binding(notice.storeIndex) else { return }
     let store = stores.tables(for: binding)
     if places.lowerBound == 0 {
       forgetMembers(changedBy: batch)

@@ -8,6 +8,11 @@ struct MergeBacklog {
   var merged = MergedIdentifiers()
 
   var isEmpty: Bool { notices.isEmpty }
+
+  mutating func takeMerged() -> MergedIdentifiers {
+    defer { merged = MergedIdentifiers() }
+    return merged
+  }
 }
 
 extension ManagedObjectContext {
@@ -40,41 +45,60 @@ extension ManagedObjectContext {
   /// True when nothing waits any more.
   private func mergeUntil(_ end: UInt64?) -> Bool {
     tellChanges()
-    while var notice = mergeBacklog.notices.first {
-      if notice.isForeign, mergeBacklog.place == 0, suspectHeldObjects(&notice) {
-        mergeBacklog.notices[0] = notice
+    while let slice = tellingAfterwards({ mergeSlice() }) {
+      tell(slice)
+      if let end, !mergeBacklog.isEmpty, DispatchTime.now().uptimeNanoseconds >= end {
+        tellChanges()
+        return false
       }
-      let count = notice.count
-      // A commit of no rows may change relationships.
-      repeat {
-        let next = min(mergeBacklog.place + (notice.batch == nil ? Self.sliceStep : Self.batchStep), count)
-        if let batch = notice.batch {
-          mergeSlice(of: batch, notice, mergeBacklog.place..<next)
-        } else {
-          let places = mergeBacklog.place..<next
-          tellingAfterwards { merge(notice, places, &mergeBacklog.merged) }
-        }
-        mergeBacklog.place = next
-        if let end, next < count, DispatchTime.now().uptimeNanoseconds >= end {
-          tellChanges()
-          return false
-        }
-      } while mergeBacklog.place < count
-      let merged = mergeBacklog.merged
-      mergeBacklog.merged = MergedIdentifiers()
-      mergeBacklog.place = 0
-      // Observers may merge more.
-      mergeBacklog.notices.removeFirst()
-      Garbage.release(notice, count: count)
-      if notice.batch == nil {
-        finishMerge(merged)
-      } else if notice.batch?.uncertain.isEmpty == false {
-        // Rows that are no objects here may be new, other ones, or gone.
-        if observation.isObserved { observation.pending.isAllRefreshed = true }
-        finishMerge(merged)
-      }
-      if let end, !mergeBacklog.isEmpty, DispatchTime.now().uptimeNanoseconds >= end { return false }
     }
     return true
+  }
+
+  /// A part of a commit that is merged and not told of yet.
+  private struct MergedSlice {
+    let notice: CommitNotice
+    let places: Range<Int>
+    /// What is to be reported now: of a batch each slice, of any other commit all of it with the last one.
+    let merged: MergedIdentifiers
+    let isLast: Bool
+  }
+
+  /// Merges the next part of what waits; nil when nothing does. The backlog shows what follows before anybody is told: observers may save, which merges
+  /// the rest.
+  private func mergeSlice() -> MergedSlice? {
+    guard var notice = mergeBacklog.notices.first else { return nil }
+    let start = mergeBacklog.place
+    if notice.isForeign, start == 0, suspectHeldObjects(&notice) { mergeBacklog.notices[0] = notice }
+    let count = notice.count
+    // A commit of no rows may change relationships.
+    let places = start..<min(start + (notice.batch == nil ? Self.sliceStep : Self.batchStep), count)
+    if let batch = notice.batch {
+      merge(batch, notice, places, &mergeBacklog.merged)
+    } else {
+      merge(notice, places, &mergeBacklog.merged)
+    }
+    mergeBacklog.place = places.upperBound
+    let isLast = places.upperBound >= count
+    let merged = notice.batch != nil || isLast ? mergeBacklog.takeMerged() : MergedIdentifiers()
+    if isLast {
+      mergeBacklog.place = 0
+      mergeBacklog.notices.removeFirst()
+    }
+    return MergedSlice(notice: notice, places: places, merged: merged, isLast: isLast)
+  }
+
+  private func tell(_ slice: MergedSlice) {
+    if slice.isLast { Garbage.release(slice.notice, count: slice.notice.count) }
+    guard let batch = slice.notice.batch else {
+      if slice.isLast { finishMerge(slice.merged) }
+      return
+    }
+    tellSlice(of: batch, slice.notice, slice.places, slice.merged)
+    if slice.isLast, !batch.uncertain.isEmpty {
+      // Rows that are no objects here may be new, other ones, or gone.
+      if observation.isObserved { observation.pending.isAllRefreshed = true }
+      finishMerge(MergedIdentifiers())
+    }
   }
 }

@@ -37,7 +37,7 @@ final class ProbeRecording: @unchecked Sendable {
   }
 
   private let schema: Schema
-  private let answer: Answer
+  fileprivate let answer: Answer
   private(set) var reads: [Read] = []
   /// Those whose values no probe can be given: nothing can be said of what is made of them.
   private(set) var opaque: Set<Read> = []
@@ -154,4 +154,13 @@ extension RelatedObjects: RelatedMembers {
 extension OrderedRelatedObjects: RelatedMembers {
   static var countPath: AnyKeyPath { \OrderedRelatedObjects<Element>.count }
   static var emptyPath: AnyKeyPath? { nil }
+}
+
+extension ManagedObject {
+  /// Whether a key path is followed on the object: what it answers is no value of any row.
+  package final var isFollowed: Bool {
+    guard state.contains(.probe), let recording = ProbeRecording.current else { return false }
+    if case .row = recording.answer { return false }
+    return true
+  }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file of one batch: it loses its name as soon as it is made, so that nothing is left of it whatever happens.
+/// A file of one batch: it loses its name as soon as it is made. Of a process that is killed between the two an empty file is left.
 final class BatchFile: @unchecked Sendable {
   // Unchecked: as `BatchRows`, which alone uses it.
   private let folder: String
