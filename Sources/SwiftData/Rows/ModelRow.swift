@@ -18,7 +18,7 @@ class ModelRow: ManagedObject {
   final weak var _reference: AnyObject?
   final let _turn = InstanceTurn()
   /// Decoded values of attributes that are kept as bytes, with the bytes they are of, by slot.
-  // Of a required relationship of a row that has left its context, the instance it led to.
+  /// Of a required relationship of a row that has left its context, the instance it led to.
   @exclusivity(unchecked) final var _decoded: [Int: (bytes: Data, value: Any)]?
 
   /// Rows are read by slots that are found by name.
