@@ -1,4 +1,5 @@
 import SwiftData
+import Synchronization
 import Testing
 
 /// An actor as it is written without the macro.
@@ -23,6 +24,35 @@ actor Handmade: ModelActor {
   func isOnMainThread() -> Bool { Thread.isMainThread }
 }
 
+/// An executor that counts the jobs it is given.
+final class CountingExecutor: SerialModelExecutor {
+  private let base: DefaultSerialModelExecutor
+  let jobs = Mutex(0)
+  init(_ container: ModelContainer) {
+    base = DefaultSerialModelExecutor(modelContext: ModelContext(container))
+  }
+  var modelContext: ModelContext { base.modelContext }
+  func enqueue(_ job: consuming ExecutorJob) {
+    jobs.withLock { $0 += 1 }
+    base.enqueue(job)
+  }
+  func asUnownedSerialExecutor() -> UnownedSerialExecutor { base.asUnownedSerialExecutor() }
+}
+
+actor CountingActor: ModelActor {
+  nonisolated let modelContainer: ModelContainer
+  nonisolated let executor: CountingExecutor
+  nonisolated var modelExecutor: any ModelExecutor { executor }
+  nonisolated var unownedExecutor: UnownedSerialExecutor { UnownedSerialExecutor(ordinary: executor) }
+
+  init(container: ModelContainer) {
+    modelContainer = container
+    executor = CountingExecutor(container)
+  }
+
+  func countModels() -> Int? { try? modelContext.fetchCount(FetchDescriptor<Trip>()) }
+}
+
 @Suite("Concurrency")
 struct ConcurrencyRows {
   @Test("protocols ModelActor, ModelExecutor, SerialModelExecutor; class DefaultSerialModelExecutor")
@@ -35,5 +65,16 @@ struct ConcurrencyRows {
     let executor: any ModelExecutor = actor.modelExecutor
     #expect(executor is any SerialModelExecutor && executor is DefaultSerialModelExecutor)
     #expect(actor.modelContainer.schema.entitiesByName["Trip"] != nil)
+  }
+
+  @Test("extension ModelActor: unownedExecutor; DefaultSerialModelExecutor: enqueue, asUnownedSerialExecutor")
+  func executors() async throws {
+    let actor = Handmade(container: try makeContainer())
+    let executor = try #require(actor.modelExecutor as? DefaultSerialModelExecutor)
+    #expect(actor.unownedExecutor == executor.asUnownedSerialExecutor())
+    // Jobs come to the executor by way of the function that this one hands them on to.
+    let counting = CountingActor(container: try makeContainer())
+    #expect(await counting.countModels() == 0)
+    #expect(counting.executor.jobs.withLock { $0 } > 0)
   }
 }

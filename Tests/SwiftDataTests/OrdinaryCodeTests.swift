@@ -9,10 +9,27 @@ enum Ordinary {
     case low = 0, mid, high
     static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
   }
+  struct Place: Codable {
+    struct Spot: Codable {
+      var latitude = 0.0
+      var isExact = false
+    }
+    enum Kind: String, Codable, CaseIterable { case shop, market, web }
+    var city: String
+    var zip: Int?
+    var isOpen = false
+    var isLarge = false
+    var kind = Kind.shop
+    var spot: Spot?
+    var shortName: String { city.lowercased() }
+    var isOpenAndLarge: Bool { isOpen && isLarge }
+    var either: Bool { isOpen ? isLarge : isOpen }
+  }
   @Model final class Purchase {
     var number: Int
     var price: Double?
     var grade: Grade
+    var place: Place?
     var buyer: Buyer?
     @Relationship(deleteRule: .cascade, inverse: \PurchaseLine.purchase) var lines: [PurchaseLine] = []
     init(_ number: Int, price: Double? = nil, grade: Grade = .low) {
@@ -27,6 +44,8 @@ enum Ordinary {
   }
   @Model final class Buyer {
     var grade: Grade
+    var home = Place(city: "")
+    var marks: [Int]?
     @Relationship(inverse: \Purchase.buyer) var purchases: [Purchase] = []
     init(_ grade: Grade) { self.grade = grade }
   }
@@ -85,6 +104,57 @@ struct OrdinaryCodeTests {
       let error = #expect(throws: SwiftDataError.self) { try numbers(sort) }
       #expect(error == .unsupportedSortDescriptor)
     }
+  }
+
+  @Test("S68: the fields of an optional struct order a fetch, through a relationship and another struct, too")
+  func orderByOptionalStruct() throws {
+    let context = try Ordinary.makeContext()
+    for number in 1...3 {
+      let purchase = Purchase(number)
+      purchase.place = Ordinary.Place(city: "c\(4 - number)", zip: number == 2 ? nil : 10 - number)
+      purchase.place?.spot = Ordinary.Place.Spot(latitude: number == 1 ? 7 : -Double(number))
+      purchase.place?.isLarge = number == 2
+      purchase.place?.kind = [.shop, .market, .web][number - 1]
+      purchase.buyer = Ordinary.Buyer(.low)
+      purchase.buyer?.home.city = "d\(number == 1 ? 5 : number)"
+      context.insert(purchase)
+    }
+    context.insert(Purchase(4))
+    func numbers(_ sorts: SortDescriptor<Purchase>...) throws -> [Int] {
+      try context.fetch(FetchDescriptor<Purchase>(sortBy: sorts)).map(\.number)
+    }
+    for _ in 0..<2 {
+      #expect(try numbers(SortDescriptor(\.place?.city)) == [4, 3, 2, 1])
+      #expect(try numbers(SortDescriptor(\.place?.zip), SortDescriptor(\.number)) == [2, 4, 3, 1])
+      #expect(try numbers(SortDescriptor(\.place?.spot?.latitude)) == [4, 3, 2, 1])
+      #expect(try numbers(SortDescriptor(\.place?.isLarge), SortDescriptor(\.number)) == [4, 1, 3, 2])
+      #expect(try numbers(SortDescriptor(\.place?.kind.rawValue, order: .reverse)) == [3, 1, 2, 4])
+      #expect(try numbers(SortDescriptor(\.buyer?.home.city)) == [4, 2, 3, 1])
+      try context.save()
+    }
+    for sort in [
+      SortDescriptor(\Purchase.place?.shortName), SortDescriptor(\Purchase.place?.city.count),
+      SortDescriptor(\Purchase.place?.isOpenAndLarge), SortDescriptor(\Purchase.place?.either),
+    ] {
+      let error = #expect(throws: SwiftDataError.self) { try numbers(sort) }
+      #expect(error == .unsupportedSortDescriptor)
+    }
+  }
+
+  @Test("P7: a sort descriptor that is refused reports no damaged values")
+  func refusedOrderIsQuiet() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let context = try Ordinary.makeContext()
+      context.insert(Ordinary.Purchase(1))
+      for sort in [
+        SortDescriptor(\Ordinary.Purchase.buyer?.marks?.count),
+        SortDescriptor(\Ordinary.Purchase.place?.shortName),
+      ] {
+        _ = try? context.fetch(FetchDescriptor<Ordinary.Purchase>(sortBy: [sort]))
+      }
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(!text.contains("cannot be decoded"), "\(text)")
   }
 
   /// A saved line that was read.

@@ -34,7 +34,7 @@ extension ModelContext {
       if row.isDeleted { rows.revive(row) }
     } else {
       // Deleted and saved, or taken back: a new row with the values that it has.
-      row._temporaryNumber = 0
+      row.renumber()
       rows.insert(row)
     }
     noteChange()
@@ -120,8 +120,8 @@ extension ModelContext {
   private func fill(_ row: ModelRow, _ draft: AnyDraft) {
     row._plan = rows.plan(of: row)
     row.withPlan { $0.write(draft, to: row) }
-    row._temporaryNumber = draft.knownNumber
-    if draft.knownNumber != 0 { temporaryRows.set(row) }
+    row._number = draft.number
+    if draft.number.value != 0 { temporaryRows.set(row) }
     draft.destination = nil
   }
 

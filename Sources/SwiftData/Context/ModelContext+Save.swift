@@ -65,7 +65,9 @@ extension ModelContext {
     while let object = objects.popLast() {
       guard object.isInContext else { continue }
       let id = object.objectID
-      if !id.isTemporaryID { found.append(PersistentIdentifier(id)) }
+      if id.isTemporaryID { continue }
+      found.append(PersistentIdentifier(id))
+      unsafeDowncast(object, to: ModelRow.self).shareHash()  // All entities have rows of models.
     }
     found.reverse()
     return found

@@ -74,7 +74,7 @@ public class ModelContext: Equatable, _SendableMetatype {
         // What is on the screen follows without being asked.
         guard isOnMainThread else { return }
         DispatchQueue.main.async {
-          if let context = reference.context, context.servesMainThread { context.rows.mergeArrived() }
+          if let context = reference.context, context.servesMainThread { context.mergeArrived() }
         }
       })
     rows.persistentStoreCoordinator = core.coordinator
@@ -101,13 +101,24 @@ public class ModelContext: Equatable, _SendableMetatype {
   /// Before anything is asked of the context: what siblings have saved is merged, and drafts that wait come in.
   @inline(__always)
   func enter() {
-    rows.mergeArrived()
+    mergeArrived()
     settleExpected()
   }
+
+  @inline(__always)
+  private func mergeArrived() {
+    rows.mergeArrived()
+    letGoMissing()
+  }
+
+  /// What others have deleted is no unsaved change: its models leave the context.
+  @inline(__always)
+  private func letGoMissing() { rows.letGoMissing { ($0 as? ModelRow)?.keepTargets() } }
 
   /// Whether anything is to be saved: new, changed or deleted models.
   public var hasChanges: Bool {
     settleExpected()
+    letGoMissing()
     return rows.hasChanges
   }
 

@@ -57,8 +57,8 @@ class AnyDraft {
   @exclusivity(unchecked) private final var firstPlace = -1
   /// Which of the first 64 places have a value.
   @exclusivity(unchecked) private final var given: UInt64 = 0
-  /// The temporary identifier's number; 0 while nobody has asked.
-  private final var number: UInt64 = 0
+  /// The temporary identifier, and whether the model is hashed by it. The row takes it over.
+  private(set) final var number = ModelNumber()
   /// The model that has the draft, as far as it is known: an initialiser fills a draft before there is a model.
   final weak var owner: AnyObject?
   /// The context that the draft is to be inserted into, since it was related to a model of it.
@@ -75,13 +75,17 @@ class AnyDraft {
     self.model = ObjectIdentifier(model)
   }
 
-  /// The number of the temporary identifier, which the row takes over.
+  /// The number of the temporary identifier.
   final var temporaryNumber: UInt64 {
-    if number == 0 { number = PersistentIdentifier.nextTemporaryNumber() }
-    return number
+    if number.value == 0 { number.value = PersistentIdentifier.nextTemporaryNumber() }
+    return number.value
   }
-  /// The number, if anybody has asked for it.
-  final var knownNumber: UInt64 { number }
+
+  /// What the model is hashed by from now on.
+  final var hashNumber: UInt64 {
+    number.isHashed = true
+    return temporaryNumber
+  }
 
   /// The class that the draft was made for: the topmost of a hierarchy.
   var modelType: any PersistentModel.Type { stop("a draft has no class") }
@@ -219,7 +223,7 @@ class AnyDraft {
     numbers.removeAll(keepingCapacity: true)
     texts.removeAll(keepingCapacity: true)
     entries = []
-    (given, number, hasRelationships) = (0, 0, false)
+    (given, number, hasRelationships) = (0, ModelNumber(), false)
     (owner, destination, successor) = (nil, nil, nil)
   }
 

@@ -60,8 +60,14 @@ extension PersistentModel {
     lhs === rhs || lhs.persistentModelID == rhs.persistentModelID
   }
 
-  /// By ``persistentModelID``: the hash of a new model changes with the first save, as its identifier does.
-  public func hash(into hasher: inout Hasher) { hasher.combine(persistentModelID) }
+  /// By ``persistentModelID``; that of a new model by the identifier that it had when it was first hashed, so that sets and dictionaries find it when it has been saved.
+  public func hash(into hasher: inout Hasher) {
+    if let number = modelRow?.hashNumber ?? draft?.hashNumber {
+      hasher.combine(number)
+    } else {
+      hasher.combine(persistentModelID)
+    }
+  }
 }
 
 /// What `createBackingData()` makes, as what accessors take: nobody has to find out, for each instance, what an opaque type stands for. What `@Model` writes calls it when the first

@@ -8,8 +8,8 @@ class ModelRow: ManagedObject {
 
   /// How properties of the class lie in rows of its entity.
   @exclusivity(unchecked) final var _plan: ModelPlan?
-  /// The number of the temporary identifier; 0 while nobody has asked for one.
-  @exclusivity(unchecked) final var _temporaryNumber: UInt64 = 0
+  /// The temporary identifier, and by what the instance is hashed.
+  @exclusivity(unchecked) final var _number = ModelNumber()
   // How the row knows its instance: see `knownModel`.
   @exclusivity(unchecked) final var _wasHeld = false
   @exclusivity(unchecked) final var _lastHold = false
@@ -20,6 +20,10 @@ class ModelRow: ManagedObject {
   /// Decoded values of attributes that are kept as bytes, with the bytes they are of, by slot.
   /// Of a required relationship of a row that has left its context, the instance it led to.
   @exclusivity(unchecked) final var _decoded: [Int: (bytes: Data, value: Any)]?
+
+  deinit {
+    if _number.isKnown { ModelHashes.release(_number.value) }
+  }
 
   /// Rows are read by slots that are found by name.
   override class var declaredSlots: [String]? { [] }
@@ -42,11 +46,11 @@ class ModelRow: ManagedObject {
 
   /// The number of the temporary identifier. The context finds the row by it until it is saved.
   final var temporaryNumber: UInt64 {
-    if _temporaryNumber == 0 {
-      _temporaryNumber = PersistentIdentifier.nextTemporaryNumber()
+    if _number.value == 0 {
+      _number.value = PersistentIdentifier.nextTemporaryNumber()
       ownContext?.temporaryRows.set(self)
     }
-    return _temporaryNumber
+    return _number.value
   }
 
   /// The plan of the row's own class.

@@ -172,6 +172,8 @@ final class RowBytesCodec<Value>: PropertyCodec<Value> {
       row._decoded?[property.slot] = (bytes, value)
       return value
     } catch {
+      // Whoever follows a key path is answered bytes that nobody has encoded.
+      if row.isFollowed { return nil }
       report("\(type(of: row).modelType).\(property.name) of \(row.objectID) cannot be decoded", error)
       return nil
     }
@@ -198,6 +200,10 @@ final class RowCompositeCodec<Value>: PropertyCodec<Value> {
   init(_ storage: AttributeStorage) { self.storage = storage }
 
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
+    if row.isFollowed, case .composite(let shape) = storage.form {
+      row.noteFollowed(slot: property.slot)
+      return (CompositeMarks.answer?(shape) ?? shape.placeholder) as? Value
+    }
     // Without elements, as of a model whose row has gone, there is nothing that could be damaged.
     guard let elements = row.value(forKey: property.name) as? [String: Any] else {
       return (try? storage.value(elements: nil)) as? Value

@@ -5,6 +5,13 @@ extension RowBacking: KeyPathStandIn {
     ModelDescriptor.of(Model.self).path(for: keyPath)
   }
 
+  static func element(ofComposite name: String, following follow: () throws -> Any) throws -> String? {
+    guard case .attribute(let storage) = ModelDescriptor.of(Model.self).property(named: name)?.kind,
+      case .composite(let shape) = storage.form
+    else { return nil }
+    return try CompositeMarks(shape).name(follow)
+  }
+
   static var subjectType: Any.Type { Model.self }
 
   var keyPathSubject: Any { model }

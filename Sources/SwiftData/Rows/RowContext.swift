@@ -36,7 +36,9 @@ final class RowContext: ManagedObjectContext, @unchecked Sendable {
     for (duplicate, kept) in pairs.reversed() {
       let kept = last[ObjectIdentifier(kept)] ?? kept
       last[ObjectIdentifier(duplicate)] = kept
-      if let model = duplicate.knownModel as? any PersistentModel { kept.adopt(any: model) }
+      guard let model = duplicate.knownModel as? any PersistentModel else { continue }
+      kept.takeHash(of: duplicate)
+      kept.adopt(any: model)
     }
   }
 
@@ -96,7 +98,7 @@ struct TemporaryRows {
   private struct Entry { weak var row: ModelRow? }
   private var rows: [UInt64: Entry] = [:]
 
-  mutating func set(_ row: ModelRow) { rows[row._temporaryNumber] = Entry(row: row) }
+  mutating func set(_ row: ModelRow) { rows[row._number.value] = Entry(row: row) }
   subscript(number: UInt64) -> ModelRow? { rows[number]?.row }
   /// After a save: the identifiers find nothing any more.
   mutating func removeSaved() { rows = rows.filter { $0.value.row?.objectID.isTemporaryID == true } }

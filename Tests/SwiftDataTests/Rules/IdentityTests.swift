@@ -88,6 +88,67 @@ struct IdentityTests {
         === book)
   }
 
+  @Test("S19, S24: sets and dictionaries that hold new models find them after the first save")
+  func setsOverSaves() throws {
+    let container = try makeContainer()
+    let context = ModelContext(container)
+    let books = (0..<50).map { Book("\($0)") }
+    // Some are hashed as drafts, some as rows.
+    var chosen = Set(books.prefix(25))
+    for book in books { context.insert(book) }
+    chosen.formUnion(books)
+    let titles = Dictionary(uniqueKeysWithValues: books.map { ($0, $0.title) })
+    let hashes = books.map(\.hashValue)
+    try context.save()
+    #expect(books.map(\.hashValue) == hashes)
+    #expect(books.allSatisfy { chosen.contains($0) && titles[$0] == $0.title })
+    #expect(!chosen.insert(books[0]).inserted)
+    chosen.reserveCapacity(1000)
+    #expect(books.allSatisfy(chosen.contains))
+    // Equal models have equal hashes, whichever context they are of.
+    let there = try ModelContext(container).fetch(FetchDescriptor<Book>())
+    #expect(there.count == 50 && there.allSatisfy(chosen.contains))
+    #expect(Set(there) == chosen)
+  }
+
+  @Test("S19, S24: an instance in another context keeps the hash when the model that was new has gone")
+  func hashOutlivesItsModel() throws {
+    let container = try makeContainer()
+    let other = ModelContext(container)
+    var there: Set<Book> = []
+    do {
+      let context = ModelContext(container)
+      let book = Book("One")
+      context.insert(book)
+      let here: Set = [book]
+      try context.save()
+      there = Set(try other.fetch(FetchDescriptor<Book>()))
+      #expect(here == there)
+    }
+    let book = try #require(there.first)
+    #expect(there.contains(book))
+    let third = try #require(try ModelContext(container).fetch(FetchDescriptor<Book>()).first)
+    #expect(there.contains(third))
+  }
+
+  @Test("S19, S57: a new model that becomes the row of another stays in the sets that hold it")
+  func hashOverUpsert() throws {
+    let container = try makeContainer()
+    do {
+      let context = ModelContext(container)
+      context.insert(Author(name: "Ann"))
+      try context.save()
+    }
+    let context = ModelContext(container)
+    let again = Author(name: "Ann", born: .distantPast)
+    context.insert(again)
+    let held: Set = [again]
+    try context.save()
+    #expect(held.contains(again))
+    let there = try #require(try ModelContext(container).fetch(FetchDescriptor<Author>()).first)
+    #expect(held.contains(there) && there.born == .distantPast)
+  }
+
   @Test("S26: one instance for each row of a context")
   func oneInstance() throws {
     let container = try makeContainer()

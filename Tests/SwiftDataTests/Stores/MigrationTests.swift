@@ -79,6 +79,25 @@ enum RefusingPlan: SchemaMigrationPlan {
   }
 }
 
+/// Its second version cannot be inferred.
+enum ImpossiblePlan: SchemaMigrationPlan {
+  enum Next: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 0, 0)
+    static var models: [any PersistentModel.Type] { [Strict.Entry.self] }
+  }
+  static var schemas: [any VersionedSchema.Type] { [LogV1.self, Next.self] }
+  static var stages: [MigrationStage] {
+    [
+      .custom(
+        fromVersion: LogV1.self, toVersion: Next.self,
+        willMigrate: { context in
+          for entry in try context.fetch(FetchDescriptor<LogV1.Entry>()) { context.delete(entry) }
+          try context.save()
+        }, didMigrate: nil)
+    ]
+  }
+}
+
 enum Strict {
   @Model final class Entry {
     var text: String
@@ -212,6 +231,20 @@ struct MigrationTests {
         configurations: ModelConfiguration(url: folder.file()))
     }
     #expect(error?.underlyingError is RefusingPlan.Refusal)
+    let context = ModelContext(
+      try ModelContainer(for: LogV1.Entry.self, configurations: ModelConfiguration(url: folder.file())))
+    #expect(try context.fetchCount(FetchDescriptor<LogV1.Entry>()) == 3)
+  }
+
+  @Test("M4: a handler does not run before a step that cannot be made")
+  func impossibleStep() throws {
+    let folder = try Folder()
+    try fill(folder.file())
+    #expect(throws: SwiftDataError.loadIssueModelContainer) {
+      try ModelContainer(
+        for: Strict.Entry.self, migrationPlan: ImpossiblePlan.self,
+        configurations: ModelConfiguration(url: folder.file()))
+    }
     let context = ModelContext(
       try ModelContainer(for: LogV1.Entry.self, configurations: ModelConfiguration(url: folder.file())))
     #expect(try context.fetchCount(FetchDescriptor<LogV1.Entry>()) == 3)

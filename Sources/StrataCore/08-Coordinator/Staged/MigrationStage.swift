@@ -84,7 +84,8 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
 
   /// Brings the store to `model`. One thread after the other, of this process and of all others.
   ///
-  /// - Throws: ``CoreDataError`` 134504 when the store's version or the model's is in no stage, or a stage's model is not found; 134506 when the stages lead from
+  /// - Throws: ``CoreDataError`` 134190 when what lies between the handlers of a stage cannot be inferred, which is found before a handler runs unless the store
+  ///   holds the entities of a configuration; 134504 when the store's version or the model's is in no stage, or a stage's model is not found; 134506 when the stages lead from
   ///   `model` to the store's version; 134110 when a custom stage does not begin where the one before it ends; ``StorageError`` `.busy` while another process
   ///   migrates the store; what `LMDBStore.migrate` and the handlers throw. The store is of the last version then that was reached.
   func migrate(
@@ -118,6 +119,8 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     }
     var reached = try checksum()
     let work = try stages(from: reached, to: model.versionChecksum)
+    // Of a store that holds a part of the entities only each step tells.
+    if description.configuration == nil { try requireInferable(work) }
     func advance(to model: ManagedObjectModel) throws -> Bool {
       let found = try checksum()
       if found != reached { return false }
@@ -138,6 +141,15 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
       try call(stage.didMigrateHandler, stage, next, description)
     }
     return try advance(to: model)
+  }
+
+  /// What lies between the handlers of custom stages has to be inferred. A step that cannot be is found before the first handler runs.
+  private func requireInferable(_ work: ArraySlice<MigrationStage>) throws {
+    for case let stage as CustomMigrationStage in work {
+      let (current, next) = (try stage.currentModel.resolve(), try stage.nextModel.resolve())
+      if current.versionChecksum == next.versionChecksum { continue }
+      try InferredMappingModel.require(ModelPairing(current, next))
+    }
   }
 
   /// A custom stage that was left out may be the one whose handlers keep what would be lost.

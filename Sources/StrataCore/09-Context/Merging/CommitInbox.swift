@@ -78,6 +78,25 @@ extension ManagedObjectContext {
     merge(arrived: unknown + notices)
   }
 
+  /// When all there is to save are deletions of objects whose rows others have deleted, or that were looked for and not found: takes these out of the context, as nothing is
+  /// left to be written. Edited ones stay until the next save. `willLeave` is called for each before. Otherwise costs a comparison.
+  @inline(__always)
+  package final func letGoMissing(_ willLeave: (ManagedObject) -> Void) {
+    if changes.hasOnlyMissing { letGoAllMissing(willLeave) }
+  }
+
+  @inline(never)
+  private func letGoAllMissing(_ willLeave: (ManagedObject) -> Void) {
+    // Observers are told of objects that are in the context; they may change something.
+    if changes.hasNoted { tellChanges() }
+    guard changes.hasOnlyMissing, !hasReceivedChanges else { return }
+    for object in changes.deleted where !object.state.contains(.updated) {
+      willLeave(object)
+      changes.undelete(object)
+      letGo(object, rowIsGone: true)
+    }
+  }
+
   private func merge(arrived notices: [CommitNotice]) {
     ThreadScope.current.run(in: self) { for notice in notices { mergeBySlices(notice) } }
   }

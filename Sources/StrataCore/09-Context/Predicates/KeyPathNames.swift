@@ -81,6 +81,15 @@ enum KeyPathNames {
       // Of a value that no probe could be given nothing was computed that could be seen.
       return reads
     }
+    if attribute.type == .composite {
+      let owner = schema.entities[last.entity]
+      let element = try (owner.managedObjectClass as? any KeyPathStandIn.Type)?.element(
+        ofComposite: attribute.name
+      ) { try read(keyPath, of: entity, ProbeRecording(schema, .first)).1 }
+      if let slot = element.flatMap({ owner.slot(named: "\(attribute.name).\($0)") }) {
+        return reads.dropLast() + [ProbeRecording.Read(entity: last.entity, slot: slot)]
+      }
+    }
     if ProbeRecording.value(attribute.type, .first).isNull {
       throw fault(keyPath, "\(attribute.name) is of type \(attribute.type), whose values are not compared")
     }

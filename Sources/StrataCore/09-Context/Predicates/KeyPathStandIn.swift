@@ -4,6 +4,11 @@ import Foundation
 package protocol KeyPathStandIn: ManagedObject {
   /// The property that a key path of the other class names by itself; nil for one that has to be followed.
   static func propertyName(of keyPath: AnyKeyPath) -> String?
+  /// The path of names of the element of a composite attribute that a key path leads to, joined by dots; nil when it leads to the whole, or computes something.
+  ///
+  /// - Parameter follow: Follows the key path on an object that belongs to no context, and answers what it shows.
+  /// - Throws: what `follow` throws.
+  static func element(ofComposite name: String, following follow: () throws -> Any) throws -> String?
   /// The class of the other object.
   static var subjectType: Any.Type { get }
   /// The object that key paths are followed on.
@@ -44,6 +49,9 @@ extension ManagedObjectContext {
 extension ManagedObject {
   /// The position of the property of that name in the object's entity.
   package final func slot(ofProperty name: String) -> Int? { home.entity.slot(named: name) }
+
+  /// A key path that is followed has come to the attribute.
+  package final func noteFollowed(slot: Int) { ProbeRecording.current?.note(slot, of: home.entity) }
 
   /// Whether the object is one that key paths are followed on to find out what they read.
   package final var isKeyPathProbe: Bool { state.contains(.probe) }

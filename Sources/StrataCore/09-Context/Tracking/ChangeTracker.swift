@@ -21,6 +21,8 @@ struct ChangeTracker: ~Copyable {
   private(set) var insertedCount = 0
   private(set) var updatedCount = 0
   private(set) var deletedCount = 0
+  /// How many of the deleted objects are so only because their rows are gone.
+  private(set) var missingCount = 0
   /// Whose changes these are. Unmanaged: the context owns the tracker. An object that was inserted here, deleted and inserted
   /// into another context stays in a list until the next save: it is not this context's any more.
   var owner: Unmanaged<ManagedObjectContext>?
@@ -55,6 +57,11 @@ struct ChangeTracker: ~Copyable {
   /// Deleted objects, in the order of their deletion.
   var deleted: [ManagedObject] {
     deletedList.count == deletedCount ? deletedList : deletedList.filter { $0.state.contains(.deleted) }
+  }
+
+  /// Whether all there is to save are deletions of objects whose rows are gone.
+  var hasOnlyMissing: Bool {
+    missingCount > 0 && missingCount == deletedCount && insertedCount + updatedCount == 0
   }
 
   /// New objects that have left the context since the last save.
@@ -146,6 +153,7 @@ struct ChangeTracker: ~Copyable {
   @inline(__always)
   private mutating func countDeleted(_ object: ManagedObject) {
     deletedCount += 1
+    if object.state.contains(.missing) { missingCount += 1 }
     if !object.state.contains(.listedDeleted) { deletedList.append(object) }
     object.state.delete()
   }
@@ -177,6 +185,7 @@ struct ChangeTracker: ~Copyable {
     editCount &+= 1
     touch(object)
     guard object.state.contains(.deleted) else { return }
+    if object.state.contains(.missing) { missingCount -= 1 }
     object.state.undelete()
     deletedCount -= 1
     if object.state.contains(.updated) { updatedCount += 1 }
@@ -295,6 +304,7 @@ struct ChangeTracker: ~Copyable {
     insertedCount = 0
     updatedCount = 0
     deletedCount = 0
+    missingCount = 0
   }
 
   /// These objects are saved, others are not: takes them out of the lists.
@@ -309,6 +319,7 @@ struct ChangeTracker: ~Copyable {
     insertedCount = inserted.count
     updatedCount = updated.count
     deletedCount = deleted.count
+    missingCount = deleted.count { $0.state.contains(.missing) }
   }
 
   /// What was inserted in this event and not told yet stays to be told when `insertedList` goes.
@@ -393,6 +404,9 @@ extension ChangeTracker {
     check(insertedList, "inserted", listed: .listedInserted, state: .inserted, count: insertedCount)
     check(updatedList, "updated", listed: .listedUpdated, state: .updated, count: updatedCount)
     check(deletedList, "deleted", listed: .listedDeleted, state: .deleted, count: deletedCount)
+    if deleted.count(where: { $0.state.contains(.missing) }) != missingCount {
+      broken.append("\(missingCount) deleted objects are counted as missing, and others are")
+    }
     if eventStart > insertedList.count {
       broken.append("the event begins behind the end of the list of inserted objects")
     }
