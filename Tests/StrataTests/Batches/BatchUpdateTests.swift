@@ -434,6 +434,32 @@ struct BatchUpdateTests {
     #expect(try store.savedEntries() == ["a 3", "b 3", "c 3"])
   }
 
+  @Test("a batch that is cancelled while it looks for rows ends, though none of them matches")
+  func cancelledSearches() throws {
+    var number = 0
+    try context.execute(
+      BatchInsertRequest(entityName: "Entry") { (values: inout [String: Any]) in
+        number += 1
+        values["location"] = "a place of some length, number \(number)"
+        return number > 20_000
+      })
+    // Slow for each row, and true for none.
+    let slow = FetchPredicate.or(
+      try (0..<8).map { try FetchPredicate(format: "location MATCHES %@", ".*(p|q)+.*\($0)x.*y") })
+    for isDeletion in [false, true] {
+      let progress = BatchProgress { $0.cancel() }
+      var (update, deletion) = (
+        BatchUpdateRequest(entityName: "Entry", predicate: slow, propertiesToUpdate: ["rating": 1]),
+        BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(entityName: "Entry", predicate: slow))
+      )
+      (update.progress, deletion.progress) = (progress, progress)
+      #expect(throws: CancellationError.self) {
+        if isDeletion { try context.execute(deletion) } else { try context.execute(update) }
+      }
+    }
+    #expect(try store.context().count(for: FetchRequest<ManagedObject>(entityName: "Entry")) == 20_000)
+  }
+
   @Test("a store that may only be read refuses batches")
   func readOnlyStores() throws {
     try store.save("a")

@@ -50,12 +50,20 @@ struct PageBits {
     return members
   }
 
-  /// Takes the first `size` members side by side out of the set; nil when there are none, or none that end at `limit` or before.
-  mutating func take(_ size: Int, endingBy limit: Int = .max) -> Int? {
+  /// Takes the first `size` members side by side out of the set; nil when there are none.
+  mutating func take(_ size: Int) -> Int? {
+    var start = 0
+    return take(size, endingBy: count, from: &start)
+  }
+
+  /// The same for members from `start` on that end at `limit` or before. `start` becomes where the next ones may begin: as long as nothing is inserted, who looks for the same
+  /// size again need not look at what lies before.
+  mutating func take(_ size: Int, endingBy limit: Int, from start: inout Int) -> Int? {
     let limit = min(limit, count)
     while firstWord < words.count, words[firstWord] == 0 { firstWord += 1 }
-    var page = firstWord << 6
+    var page = max(start, firstWord << 6)
     var length = 0
+    defer { start = max(start, page - length) }
     while page < limit {
       if page & 63 == 0, length == 0, words[page >> 6] == 0 {
         page += 64
@@ -65,6 +73,7 @@ struct PageBits {
       page += 1
       if length == size {
         for taken in page - size..<page { remove(taken) }
+        length = 0
         return page - size
       }
     }

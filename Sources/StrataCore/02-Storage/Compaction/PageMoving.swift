@@ -19,6 +19,8 @@ struct PageMoving {
   private static let mostTime = Duration.milliseconds(6)
   /// A value of more pages is left where it is: it would make others wait.
   static let mostPagesOfValue = 1_024
+  /// So often it is looked whether to go on while places are looked for.
+  private static let movesBetweenLooks = 4_096
   /// Besides what it moves, a transaction copies branches, the list of keyspaces and the free list.
   private static let pagesPerTransaction = 12
 
@@ -42,10 +44,10 @@ struct PageMoving {
   }
 
   /// Moves what there is room for.
-  /// - Parameter step: Called after each transaction; what it throws ends the moving.
+  /// - Parameter step: Called with the number of pages after each transaction, and with 0 in between; what it throws ends the moving.
   /// - Throws: what `Environment.write` throws.
   mutating func run(_ step: (Int) throws -> Void) throws {
-    let (placed, stuck) = place()
+    let (placed, stuck) = try place { try step(0) }
     stuckCount = stuck
     var moves = (placed + survey.single)[...]
     while !moves.isEmpty, room > 0 {
@@ -62,12 +64,20 @@ struct PageMoving {
   }
 
   /// The values of several pages for which there is a place further to the front, and how many pages the others have.
-  private mutating func place() -> (placed: [PageSurvey.Move], stuck: Int) {
+  ///
+  /// The longest first. Of one length those that lie furthest to the front first: then each goes on where the one before has found its place.
+  private mutating func place(_ step: () throws -> Void) throws -> (placed: [PageSurvey.Move], stuck: Int) {
     var placed: [PageSurvey.Move] = []
     var stuck = 0
-    for move in survey.long.sorted(by: { $0.run.count > $1.run.count }) {
-      if move.run.count <= Self.mostPagesOfValue,
-        free.take(move.run.count, endingBy: Int(move.run.lowerBound)) != nil
+    var (size, start) = (0, 0)
+    let moves = survey.long.sorted {
+      ($1.run.count, $0.run.lowerBound) < ($0.run.count, $1.run.lowerBound)
+    }
+    for (place, move) in moves.enumerated() {
+      if move.run.count != size || place % Self.movesBetweenLooks == 0 { try step() }
+      if move.run.count != size { (size, start) = (move.run.count, 0) }
+      if size <= Self.mostPagesOfValue,
+        free.take(size, endingBy: Int(move.run.lowerBound), from: &start) != nil
       {
         placed.append(move)
       } else {

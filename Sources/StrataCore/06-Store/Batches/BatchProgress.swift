@@ -10,7 +10,8 @@ import Synchronization
 public final class BatchProgress: Sendable {
   private let completed = Atomic<Int>(0)
   private let total = Atomic<Int>(-1)
-  private let cancelled = Atomic<Bool>(false)
+  /// Stops the search for rows as well.
+  package let monitor = FetchMonitor()
   /// Gets reports of the progress.
   let report: (@Sendable (BatchProgress) -> Void)?
 
@@ -29,11 +30,11 @@ public final class BatchProgress: Sendable {
     return count < 0 ? nil : count
   }
   /// Whether the batch is to stop, or has stopped.
-  public var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+  public var isCancelled: Bool { monitor.wasStopped }
 
-  /// Stops the batch as soon as it looks, which it does every few thousand rows: `execute(_:)` throws `CancellationError` and
+  /// Stops the batch as soon as it looks, which it does every few thousand rows, whether they match or not: `execute(_:)` throws `CancellationError` and
   /// nothing has been written. A batch that has been committed stays.
-  public func cancel() { cancelled.store(true, ordering: .relaxed) }
+  public func cancel() { monitor.stop() }
 
   package func begin(total count: Int?) {
     completed.store(0, ordering: .relaxed)

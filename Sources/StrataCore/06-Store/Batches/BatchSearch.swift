@@ -5,11 +5,13 @@ import Foundation
 /// Without a window they come in whatever order the plan has, and nothing is kept of them. A window needs an order, and the
 /// keys inside it are collected first.
 struct BatchSearch {
-  private let request: ResolvedFetchRequest
+  private var request: ResolvedFetchRequest
   private let writing: BatchWriting
 
   init(_ request: ResolvedFetchRequest, _ writing: BatchWriting) {
     self.request = request
+    // Rows that do not match are looked at here only.
+    self.request.monitor = writing.progress.monitor
     self.writing = writing
   }
 

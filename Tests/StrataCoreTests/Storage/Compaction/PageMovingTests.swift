@@ -93,6 +93,77 @@ struct PageMovingTests {
     }
   }
 
+  @Test("who looks for places of one length goes on where the last one was, and finds the same")
+  func placesOfOneLength() throws {
+    var random = SeededGenerator(seed: testSeed())
+    for _ in 0..<rounds(100, long: 2_000) {
+      let count = Int.random(in: 1..<500, using: &random)
+      var bits = PageBits(count: count)
+      var members: Set<Int> = []
+      let density = Int.random(in: 1...9, using: &random)
+      for page in 0..<count where Int.random(in: 0..<10, using: &random) < density {
+        bits.insert(page)
+        members.insert(page)
+      }
+      /// The first place, and nothing is remembered.
+      func reference(_ size: Int, endingBy limit: Int) -> Int? {
+        let first = (0..<count).first { start in
+          start + size <= limit && (start..<start + size).allSatisfy(members.contains)
+        }
+        if let first { members.subtract(first..<first + size) }
+        return first
+      }
+      for size in [7, 3, 2, 1] {
+        var start = 0
+        for limit in (0..<20).map({ _ in Int.random(in: 0...count, using: &random) }).sorted() {
+          let found = bits.take(size, endingBy: limit, from: &start)
+          #expect(found == reference(size, endingBy: limit), "size \(size), limit \(limit)")
+        }
+      }
+      #expect(bits.members(below: count).map(Int.init) == members.sorted())
+    }
+  }
+
+  @Test("whoever ends the moving while places are looked for has moved nothing")
+  func endsEarly() throws {
+    struct End: Error {}
+    try withEnvironment { environment in
+      let (other, rows) = (try environment.keyspace("other"), try environment.keyspace("rows"))
+      try environment.write { transaction in
+        for number in 0..<500 {
+          try transaction.put(other, CompactedStore.key(number), CompactedStore.value(number))
+        }
+      }
+      try environment.write { transaction in
+        // Each takes several pages.
+        for number in 0..<20 {
+          try transaction.put(
+            rows, CompactedStore.key(number), String(repeating: "v", count: 10_000 + number * 1_000))
+        }
+      }
+      try environment.write { try $0.clear(other) }
+      let descriptor = open(environment.path, O_RDONLY)
+      defer { close(descriptor) }
+      try environment.put(other, "nudge", "")
+      let pages = try environment.settleFreePages()
+      let commit = try Commit(environment, descriptor)
+      let survey = try PageSurvey(commit.anchor, commit.source, boundary: 40) {}
+      try #require(survey.long.count > 10)
+      var moving = try PageMoving(
+        survey, of: environment, usable: pages.usable, boundary: 40, pageCount: pages.pageCount)
+      var looks = 0
+      #expect(throws: End.self) {
+        try moving.run { count in
+          #expect(count == 0)
+          looks += 1
+          if looks == 3 { throw End() }
+        }
+      }
+      #expect(looks == 3 && moving.movedCount == 0)
+      try environment.requireSound()
+    }
+  }
+
   @Test("whatever lies there: leaves, branches, lists of keyspaces")
   func anything() throws {
     var random = SeededGenerator(seed: testSeed())
