@@ -89,10 +89,11 @@ struct StoredIndexes: Sendable {
   /// Whether fetches may look into the index.
   func isUsable(_ number: Int) -> Bool { states[number] == .complete && keyspaces[number] != nil }
 
+  /// Whether commits must keep the index right: it may still be growing.
+  func isMaintained(_ number: Int) -> Bool { states[number] != .absent && keyspaces[number] != nil }
+
   /// The indexes that commits must keep right.
-  var maintained: some Sequence<IndexSchema> {
-    all.lazy.filter { self.states[$0.number] != .absent && self.keyspaces[$0.number] != nil }
-  }
+  var maintained: some Sequence<IndexSchema> { all.lazy.filter { self.isMaintained($0.number) } }
 
   func index(named name: String) -> IndexSchema? { all.first { $0.name == name } }
 
