@@ -25,12 +25,26 @@ enum Ordinary {
     var floors = 0
     var shops = 0
     var kind = Kind.shop
+    var kindName = ""
     var spot: Spot?
+    enum CodingKeys: String, CodingKey {
+      case city = "town"
+      case zip, isOpen, floors, shops, kind, kindName, spot
+    }
     var shortName: String { city.lowercased() }
+    var zipOrNone: Int { zip ?? -1 }
+    var country: String { ["Oslo": "Norway"][city]! }
     var either: Int { isOpen ? floors : shops }
     var more: Int { max(floors, shops) }
   }
   @Model final class Purchase {
+    var shown: Place? { number > 1 ? place : nil }
+    var moved: Place? {
+      var place = place
+      place?.zip = 0
+      return place
+    }
+    var label: String { place?.city ?? "none" }
     var number: Int
     var price: Double?
     var grade: Grade
@@ -42,6 +56,25 @@ enum Ordinary {
       self.price = price
       self.grade = grade
     }
+  }
+  struct Strict: Codable {
+    let latitude: Double
+    let name: String
+    init(latitude: Double, name: String) {
+      precondition((-90...90).contains(latitude))
+      (self.latitude, self.name) = (latitude, name)
+    }
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      self.init(
+        latitude: try container.decode(Double.self, forKey: .latitude),
+        name: try container.decode(String.self, forKey: .name))
+    }
+  }
+  @Model final class Mark {
+    var number: Int
+    var place: Strict?
+    init(_ number: Int, _ place: Strict?) { (self.number, self.place) = (number, place) }
   }
   @Model final class PurchaseLine {
     var purchase: Purchase
@@ -120,6 +153,7 @@ struct OrdinaryCodeTests {
       purchase.place?.spot = Ordinary.Place.Spot(latitude: number == 1 ? 7 : -Double(number))
       purchase.place?.shops = number == 2 ? 1 : 0
       purchase.place?.kind = [.shop, .market, .web][number - 1]
+      purchase.place?.kindName = ["shop", "market", "web"][number - 1]
       purchase.buyer = Ordinary.Buyer(.low)
       purchase.buyer?.home.city = "d\(number == 1 ? 5 : number)"
       context.insert(purchase)
@@ -133,17 +167,38 @@ struct OrdinaryCodeTests {
       #expect(try numbers(SortDescriptor(\.place?.zip), SortDescriptor(\.number)) == [2, 4, 3, 1])
       #expect(try numbers(SortDescriptor(\.place?.spot?.latitude)) == [4, 3, 2, 1])
       #expect(try numbers(SortDescriptor(\.place?.shops), SortDescriptor(\.number)) == [4, 1, 3, 2])
-      #expect(try numbers(SortDescriptor(\.place?.kind.rawValue, order: .reverse)) == [3, 1, 2, 4])
+      #expect(try numbers(SortDescriptor(\.place?.kindName, order: .reverse)) == [3, 1, 2, 4])
       #expect(try numbers(SortDescriptor(\.buyer?.home.city)) == [4, 2, 3, 1])
       try context.save()
     }
     for sort in [
       SortDescriptor(\Purchase.place?.shortName), SortDescriptor(\Purchase.place?.city.count),
-      SortDescriptor(\Purchase.place?.kind.title), SortDescriptor(\Purchase.place?.more),
+      SortDescriptor(\Purchase.place?.zipOrNone), SortDescriptor(\Purchase.place?.country),
+      SortDescriptor(\Purchase.shown?.city), SortDescriptor(\Purchase.moved?.zip),
+      SortDescriptor(\Purchase.label),
+      SortDescriptor(\Purchase.buyer?.home.zipOrNone),
+      SortDescriptor(\Purchase.place?.kind.rawValue), SortDescriptor(\Purchase.place?.kind.title),
+      SortDescriptor(\Purchase.place?.more),
       SortDescriptor(\Purchase.place?.either),
     ] {
       let error = #expect(throws: SwiftDataError.self) { try numbers(sort) }
       #expect(error == .unsupportedSortDescriptor)
+    }
+  }
+
+  @Test("S68: a struct whose initialiser refuses values, or stops the process, orders a fetch by its fields")
+  func orderByStrictStruct() throws {
+    let context = ModelContext(
+      try ModelContainer(
+        for: Ordinary.Mark.self, configurations: ModelConfiguration(isStoredInMemoryOnly: true)))
+    context.autosaveEnabled = false
+    for (number, name) in ["b", "a", nil].enumerated() {
+      context.insert(Ordinary.Mark(number, name.map { Ordinary.Strict(latitude: Double(number), name: $0) }))
+    }
+    for _ in 0..<2 {
+      let found = try context.fetch(FetchDescriptor<Ordinary.Mark>(sortBy: [SortDescriptor(\.place?.name)]))
+      #expect(found.map(\.number) == [2, 1, 0])
+      try context.save()
     }
   }
 
@@ -193,6 +248,44 @@ struct OrdinaryCodeTests {
     context.delete(unsaved)
     try context.save()
     #expect(unsaved.purchase.number == 9)
+  }
+
+  @Test("K7: required relationships of models that another context has deleted lead where they led")
+  func requiredRelationshipOfTheDeadElsewhere() throws {
+    let context = try Ordinary.makeContext()
+    let line = try line(in: context)
+    let purchase = line.purchase
+    #expect(purchase.number == 7)
+    let other = ModelContext(context.container)
+    other.delete(other.model(for: purchase.persistentModelID))
+    try other.save()
+    #expect(!context.hasChanges)
+    #expect(line.modelContext == nil && purchase.modelContext == nil)
+    #expect(line.purchase === purchase && purchase.number == 7)
+  }
+
+  @Test("K7: a relationship of a model that is in no context any more is set in memory")
+  func relationshipsOfTheDead() throws {
+    let context = try Ordinary.makeContext()
+    let purchase = Purchase(1)
+    purchase.buyer = Ordinary.Buyer(.low)
+    context.insert(purchase)
+    try context.save()
+    context.delete(purchase)
+    try context.save()
+    let buyer = Ordinary.Buyer(.high)
+    context.insert(buyer)
+    purchase.buyer = buyer
+    purchase.lines.append(Ordinary.PurchaseLine(purchase))
+    #expect(purchase.buyer === buyer && purchase.lines.count == 1)
+    purchase.buyer = nil
+    #expect(purchase.buyer == nil)
+    purchase.buyer = buyer
+    try context.save()
+    #expect(buyer.purchases.isEmpty)
+    context.insert(purchase)
+    try context.save()
+    #expect(purchase.buyer === buyer && buyer.purchases == [purchase])
   }
 
   @Test("K7: nobody keeps deleted models that lead to each other")

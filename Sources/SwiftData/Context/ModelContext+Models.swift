@@ -36,6 +36,8 @@ extension ModelContext {
       // Deleted and saved, or taken back: a new row with the values that it has.
       row.renumber()
       rows.insert(row)
+      if row._number.value != 0 { temporaryRows.set(row) }
+      row.takeKept(in: self)
     }
     noteChange()
   }

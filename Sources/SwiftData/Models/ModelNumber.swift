@@ -8,11 +8,13 @@ struct ModelNumber {
   private static let hashed: UInt64 = 1 << 63
   private static let known: UInt64 = 1 << 62
   private static let hashedByKey: UInt64 = 1 << 61
+  private static let alone: UInt64 = 1 << 60
+  private static let number: UInt64 = alone - 1
 
   /// The number; 0 while nobody has asked.
   var value: UInt64 {
-    get { bits & (Self.hashedByKey - 1) }
-    set { bits = newValue | bits & ~(Self.hashedByKey - 1) }
+    get { bits & Self.number }
+    set { bits = newValue | bits & ~Self.number }
   }
   /// Whether the number is the model's hash.
   var isHashed: Bool {
@@ -30,13 +32,20 @@ struct ModelNumber {
     set { set(Self.hashedByKey, newValue) }
   }
 
+  /// Whether other instances of the row are hashed in another way: it was there before the model was.
+  var isAlone: Bool {
+    get { bits & Self.alone != 0 }
+    set { set(Self.alone, newValue) }
+  }
+
   private mutating func set(_ bit: UInt64, _ isSet: Bool) { bits = isSet ? bits | bit : bits & ~bit }
 }
 
 /// Which rows have models that are hashed by numbers.
 ///
 /// The hash of a model that was hashed before its first save stays what it was, or a set that holds the model would not find it afterwards. Instances of the row in other contexts
-/// are equal to the model and have the same hash, as long as any of them lives that was hashed so. Any thread.
+/// are equal to the model and have the same hash, as long as any of them lives that was hashed so; but for those that were hashed before the save was over, and of a row that was there
+/// before the model became it. Any thread.
 enum ModelHashes {
   private struct Table {
     var numbers: [PersistentIdentifier: UInt64] = [:]
@@ -102,7 +111,7 @@ extension ModelRow {
         _number.isHashedByKey = true
         return nil
       }
-    } else if !_number.isKnown {
+    } else if !_number.isKnown, !_number.isAlone {
       shareHash()
     }
     return _number.value
@@ -110,20 +119,21 @@ extension ModelRow {
 
   /// Other instances of the row are to be hashed as this one was before it was saved.
   final func shareHash() {
-    guard _number.isHashed, !_number.isKnown, !objectID.isTemporaryID else { return }
+    guard _number.isHashed, !_number.isKnown, !_number.isAlone, !objectID.isTemporaryID else { return }
     _number.isKnown = ModelHashes.add(PersistentIdentifier(objectID), _number.value)
+    _number.isAlone = !_number.isKnown
   }
 
   /// The instance of another row shows this one from now on: its hash stays, unless this row has one already.
   final func takeHash(of other: ModelRow) {
     guard other._number.isHashed, !_number.isHashed, !_number.isHashedByKey else { return }
     _number.value = other._number.value
-    _number.isHashed = true
-    shareHash()
+    (_number.isHashed, _number.isAlone) = (true, true)
   }
 
-  /// The row is about to be another one.
+  /// The row is inserted again: unless it was hashed and never saved, it is about to be another row.
   final func renumber() {
+    if _number.isHashed, !_number.isKnown, !_number.isAlone { return }
     if _number.isKnown { ModelHashes.release(_number.value) }
     _number = ModelNumber()
   }

@@ -18,7 +18,7 @@ class ModelRow: ManagedObject {
   final weak var _reference: AnyObject?
   final let _turn = InstanceTurn()
   /// Decoded values of attributes that are kept as bytes, with the bytes they are of, by slot.
-  /// Of a required relationship of a row that has left its context, the instance it led to.
+  /// Of relationships of a row that has left its context, what they have led to or were set to since: see `kept(_:)`.
   @exclusivity(unchecked) final var _decoded: [Int: (bytes: Data, value: Any)]?
 
   deinit {
@@ -109,10 +109,8 @@ class ModelRow: ManagedObject {
   /// Sets a to-one relationship.
   final func setRelated<Other: PersistentModel>(_ model: Other?, _ keyPath: AnyKeyPath) {
     let property = withPlan { $0.property(keyPath, self) }
-    guard let context = ownContext else {
-      stop(
-        "\(Self.modelType).\(property.name) was set on a model that is in no context any more, since it was deleted or its context has gone"
-      )
+    guard let context = context(toSet: property) else {
+      return keep(model.map { [$0] } ?? [], property)
     }
     write(model.map { context.row(for: $0) }, slot: property.slot)
     context.noteChange()
@@ -121,14 +119,52 @@ class ModelRow: ManagedObject {
   /// Makes the models the members of a to-many relationship.
   final func setMembers<Other: PersistentModel>(_ models: [Other], _ keyPath: AnyKeyPath) {
     let property = withPlan { $0.property(keyPath, self) }
-    guard let context = ownContext else {
-      stop(
-        "\(Self.modelType).\(property.name) was set on a model that is in no context any more, since it was deleted or its context has gone"
-      )
-    }
+    guard let context = context(toSet: property) else { return keep(models, property) }
     let rows: [ManagedObject] = models.map { context.row(for: $0) }
     write(rows, slot: property.slot)
     context.noteChange()
+  }
+
+  /// The context in which a relationship is set; nil for a row that has left its context, where nothing is stored.
+  private final func context(toSet property: ModelProperty) -> ModelContext? {
+    if let ownContext { return ownContext }
+    if !isInContext { return nil }
+    stop(
+      "\(Self.modelType).\(property.name) was set on a model of a context below its ModelContext, where only managed objects are set, or whose ModelContext has gone"
+    )
+  }
+
+  // MARK: Rows that have left
+
+  /// What a relationship leads to that was kept, of a row that has left its context; nil when nothing was.
+  @inline(__always)
+  final func kept(_ property: ModelProperty) -> [AnyObject]? {
+    if _decoded == nil || isInContext { return nil }
+    return _decoded?[property.slot]?.value as? [AnyObject]
+  }
+
+  private final func keep(_ models: [AnyObject], _ property: ModelProperty) {
+    _decoded = _decoded ?? [:]
+    _decoded?[property.slot] = (Data(), models)
+  }
+
+  /// The row is in a context again: relationships lead to what was kept of them and is there.
+  final func takeKept(in context: ModelContext) {
+    guard let kept = _decoded else { return }
+    _decoded = nil
+    withPlan { plan in
+      for property in plan.properties {
+        guard let models = kept[property.slot]?.value as? [AnyObject] else { continue }
+        let rows = models.compactMap { ($0 as? any PersistentModel)?.modelRow }.filter {
+          $0.ownContext === context && !$0.isDeleted
+        }
+        switch property.descriptor.kind {
+        case .attribute: continue
+        case .toOne: if let row = rows.first { write(row, slot: property.slot) }
+        case .toMany: write(rows as [ManagedObject], slot: property.slot)
+        }
+      }
+    }
   }
 
   /// The row at the other end of a to-one relationship.
@@ -145,8 +181,7 @@ class ModelRow: ManagedObject {
       for property in plan.properties {
         guard case .toOne(_, isOptional: false) = property.descriptor.kind, let row = relatedRow(property)
         else { continue }
-        _decoded = _decoded ?? [:]
-        _decoded?[property.slot] = (Data(), row.anyModel())
+        keep([row.anyModel()], property)
       }
     }
   }

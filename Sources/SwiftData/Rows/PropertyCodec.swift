@@ -202,7 +202,8 @@ final class RowCompositeCodec<Value>: PropertyCodec<Value> {
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
     if row.isFollowed, case .composite(let shape) = storage.form {
       row.noteFollowed(slot: property.slot)
-      return (CompositeMarks.answer?(shape) ?? shape.placeholder) as? Value
+      // What lies behind an optional need not be followed.
+      return storage.isOptional ? nil : shape.placeholder as? Value
     }
     // Without elements, as of a model whose row has gone, there is nothing that could be damaged.
     guard let elements = row.value(forKey: property.name) as? [String: Any] else {

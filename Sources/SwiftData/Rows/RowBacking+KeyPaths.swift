@@ -5,11 +5,21 @@ extension RowBacking: KeyPathStandIn {
     ModelDescriptor.of(Model.self).path(for: keyPath)
   }
 
-  static func element(ofComposite name: String, following follow: () throws -> Any) throws -> String? {
-    guard case .attribute(let storage) = ModelDescriptor.of(Model.self).property(named: name)?.kind,
-      case .composite(let shape) = storage.form
+  // A key path through an optional cannot be put together to be compared. Its description names fields that are stored, and tells everything computed by its code.
+  static func element(ofComposite name: String, at keyPath: AnyKeyPath) -> String? {
+    guard let property = ModelDescriptor.of(Model.self).property(named: name),
+      case .attribute(let storage) = property.kind, case .composite(let shape) = storage.form
     else { return nil }
-    return try CompositeMarks(shape).name(follow)
+    // `\Trip.<computed 0x00005586a0ba81f0 (Optional<Place>)>` and `\Trip.<computed 0x00005586a0ba81f0 (Optional<Place>)>?.spot?.latitude?`
+    let own = property.keyPath.debugDescription
+    let whole = keyPath.debugDescription
+    guard let code = own.range(of: "<computed ").map({ own[$0.lowerBound...] }),
+      let place = whole.range(of: code, options: .backwards)
+    else { return nil }
+    let rest = whole[place.upperBound...]
+    if rest.contains("<") { return nil }
+    let names = rest.split(separator: ".").map { $0.filter { $0 != "?" && $0 != "!" } }.filter { !$0.isEmpty }
+    return shape.elementName(ofProperties: names[...])
   }
 
   static var subjectType: Any.Type { Model.self }

@@ -135,8 +135,8 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
 
   func getValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value where Value: PersistentModel {
     let property = plan.property(keyPath, self)
+    if let kept = kept(property)?.first { return typed(kept, property) }
     if let row = relatedRow(property) { return typed(row.anyModel(), property) }
-    if !isInContext, let kept = _decoded?[property.slot]?.value as? Value { return kept }
     stop(
       "\(Model.self).\(property.name) leads to no \(Value.self): it is not set, or what it led to was deleted; declare it optional"
     )
@@ -144,6 +144,7 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
 
   func getValue<Value>(forKey keyPath: KeyPath<Model, Value?>) -> Value? where Value: PersistentModel {
     let property = plan.property(keyPath, self)
+    if let kept = kept(property) { return kept.first.map { typed($0, property) } }
     return relatedRow(property).map { typed($0.anyModel(), property) }
   }
 
@@ -159,6 +160,7 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
 
   func members<Value: RelationshipCollection>(_ keyPath: AnyKeyPath) -> Value {
     let property = plan.property(keyPath, self)
+    if let kept = kept(property) { return Value(_persistentElements: kept.map { typed($0, property) }) }
     return Value(_persistentElements: memberRows(property).map { typed($0.anyModel(), property) })
   }
 

@@ -145,8 +145,30 @@ struct IdentityTests {
     let held: Set = [again]
     try context.save()
     #expect(held.contains(again))
-    let there = try #require(try ModelContext(container).fetch(FetchDescriptor<Author>()).first)
-    #expect(held.contains(there) && there.born == .distantPast)
+    // Those who have fetched the row agree with each other.
+    let (one, two) = (ModelContext(container), ModelContext(container))
+    let there = Set(try one.fetch(FetchDescriptor<Author>()))
+    #expect(there == Set(try two.fetch(FetchDescriptor<Author>())))
+    #expect(there.first?.born == .distantPast && there.first == again)
+  }
+
+  @Test(
+    "S19: a new model that was rolled back, or deleted, and is inserted again stays in the sets that hold it")
+  func hashOverInsertion() throws {
+    let context = ModelContext(try makeContainer())
+    for isDeleted in [false, true] {
+      let book = Book("One")
+      let held: Set = [book]
+      context.insert(book)
+      if isDeleted { context.delete(book) } else { context.rollback() }
+      context.insert(book)
+      #expect(held.contains(book))
+      let identifier = book.persistentModelID
+      let found: Book? = context.registeredModel(for: identifier)
+      #expect(found === book)
+      try context.save()
+      #expect(held.contains(book))
+    }
   }
 
   @Test("S26: one instance for each row of a context")

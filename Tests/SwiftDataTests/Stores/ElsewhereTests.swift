@@ -89,6 +89,43 @@ struct ElsewhereTests {
     #expect(try notifications { try late.save() }.isEmpty)
   }
 
+  @Test("S32: a context that only reads does not keep what others delete")
+  func onlyReading() throws {
+    weak var row: AnyObject?
+    do {
+      let model = try #require(try ModelContext(container).fetch(FetchDescriptor<Book>()).first)
+      #expect(model.title.count == 1)
+    }
+    let reader = ModelContext(container)
+    var held = try reader.fetch(FetchDescriptor<Book>())
+    row = held.first?.persistentBackingData as AnyObject?
+    #expect(held.count == 3 && row != nil)
+    try deleteElsewhere("a", "b", "c")
+    #expect(!reader.hasChanges)
+    held = []
+    #expect(row == nil)
+  }
+
+  @Test("S28, S38: a model that another context has deleted belongs to the context that it is inserted into")
+  func insertedElsewhere() throws {
+    try deleteElsewhere("a")
+    #expect(!context.hasChanges)
+    let other = ModelContext(container)
+    other.autosaveEnabled = false
+    other.insert(books[0])
+    try other.save()
+    other.delete(books[0])
+    context.delete(books[1])
+    #expect(context.deletedModelsArray.map(\.persistentModelID) == [books[1].persistentModelID])
+    try context.save()
+    #expect(books[0].isDeleted && books[0].modelContext === other)
+    other.rollback()
+    #expect(try other.fetch(FetchDescriptor<Book>()).contains { $0.title == "a" })
+    try deleteElsewhere("c")
+    #expect(!context.hasChanges)
+    #expect(books[0].modelContext === other)
+  }
+
   @Test("S35, S37: a change of a model that another context deletes can be undone, and is the last word")
   func undo() throws {
     let manager = UndoManager()

@@ -98,6 +98,22 @@ enum ImpossiblePlan: SchemaMigrationPlan {
   }
 }
 
+/// What comes behind its custom stage cannot be inferred.
+enum ImpossibleEndPlan: SchemaMigrationPlan {
+  static var schemas: [any VersionedSchema.Type] { [LogV1.self, LogV2.self, ImpossiblePlan.Next.self] }
+  static var stages: [MigrationStage] {
+    [
+      .custom(
+        fromVersion: LogV1.self, toVersion: LogV2.self,
+        willMigrate: { context in
+          for entry in try context.fetch(FetchDescriptor<LogV1.Entry>()) { context.delete(entry) }
+          try context.save()
+        }, didMigrate: nil),
+      .lightweight(fromVersion: LogV2.self, toVersion: ImpossiblePlan.Next.self),
+    ]
+  }
+}
+
 enum Strict {
   @Model final class Entry {
     var text: String
@@ -238,16 +254,18 @@ struct MigrationTests {
 
   @Test("M4: a handler does not run before a step that cannot be made")
   func impossibleStep() throws {
-    let folder = try Folder()
-    try fill(folder.file())
-    #expect(throws: SwiftDataError.loadIssueModelContainer) {
-      try ModelContainer(
-        for: Strict.Entry.self, migrationPlan: ImpossiblePlan.self,
-        configurations: ModelConfiguration(url: folder.file()))
+    for plan in [ImpossiblePlan.self, ImpossibleEndPlan.self] as [any SchemaMigrationPlan.Type] {
+      let folder = try Folder()
+      try fill(folder.file())
+      #expect(throws: SwiftDataError.loadIssueModelContainer) {
+        try ModelContainer(
+          for: Strict.Entry.self, migrationPlan: plan,
+          configurations: ModelConfiguration(url: folder.file()))
+      }
+      let context = ModelContext(
+        try ModelContainer(for: LogV1.Entry.self, configurations: ModelConfiguration(url: folder.file())))
+      #expect(try context.fetchCount(FetchDescriptor<LogV1.Entry>()) == 3)
     }
-    let context = ModelContext(
-      try ModelContainer(for: LogV1.Entry.self, configurations: ModelConfiguration(url: folder.file())))
-    #expect(try context.fetchCount(FetchDescriptor<LogV1.Entry>()) == 3)
   }
 
   @Test("M10: a store of a later version, or of one that the plan does not have, is refused")

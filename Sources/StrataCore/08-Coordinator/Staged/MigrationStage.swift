@@ -84,7 +84,7 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
 
   /// Brings the store to `model`. One thread after the other, of this process and of all others.
   ///
-  /// - Throws: ``CoreDataError`` 134190 when what lies between the handlers of a stage cannot be inferred, which is found before a handler runs unless the store
+  /// - Throws: ``CoreDataError`` 134190 when a step between handlers cannot be inferred, which is found before a handler runs unless the store
   ///   holds the entities of a configuration; 134504 when the store's version or the model's is in no stage, or a stage's model is not found; 134506 when the stages lead from
   ///   `model` to the store's version; 134110 when a custom stage does not begin where the one before it ends; ``StorageError`` `.busy` while another process
   ///   migrates the store; what `LMDBStore.migrate` and the handlers throw. The store is of the last version then that was reached.
@@ -120,7 +120,9 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     var reached = try checksum()
     let work = try stages(from: reached, to: model.versionChecksum)
     // Of a store that holds a part of the entities only each step tells.
-    if description.configuration == nil { try requireInferable(work) }
+    if description.configuration == nil {
+      try requireInferable(work, from: try kind.model(of: description, withClasses: false), to: model)
+    }
     func advance(to model: ManagedObjectModel) throws -> Bool {
       let found = try checksum()
       if found != reached { return false }
@@ -143,13 +145,23 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     return try advance(to: model)
   }
 
-  /// What lies between the handlers of custom stages has to be inferred. A step that cannot be is found before the first handler runs.
-  private func requireInferable(_ work: ArraySlice<MigrationStage>) throws {
-    for case let stage as CustomMigrationStage in work {
-      let (current, next) = (try stage.currentModel.resolve(), try stage.nextModel.resolve())
-      if current.versionChecksum == next.versionChecksum { continue }
-      try InferredMappingModel.require(ModelPairing(current, next))
+  /// What lies between the handlers of custom stages, before the first and behind the last has to be inferred. A step that cannot be is found before the first
+  /// handler runs.
+  private func requireInferable(
+    _ work: ArraySlice<MigrationStage>, from store: ManagedObjectModel, to model: ManagedObjectModel
+  ) throws {
+    var reached = store
+    func step(to next: ManagedObjectModel) throws {
+      if reached.versionChecksum != next.versionChecksum {
+        try InferredMappingModel.require(ModelPairing(reached, next))
+      }
+      reached = next
     }
+    for case let stage as CustomMigrationStage in work {
+      try step(to: try stage.currentModel.resolve())
+      try step(to: try stage.nextModel.resolve())
+    }
+    try step(to: model)
   }
 
   /// A custom stage that was left out may be the one whose handlers keep what would be lost.

@@ -79,7 +79,7 @@ extension ManagedObjectContext {
   }
 
   /// When all there is to save are deletions of objects whose rows others have deleted, or that were looked for and not found: takes these out of the context, as nothing is
-  /// left to be written. Edited ones stay until the next save. `willLeave` is called for each before. Otherwise costs a comparison.
+  /// left to be written. `willLeave` is called for each before any of them leaves. Otherwise, and when one of them was edited, costs a comparison.
   @inline(__always)
   package final func letGoMissing(_ willLeave: (ManagedObject) -> Void) {
     if changes.hasOnlyMissing { letGoAllMissing(willLeave) }
@@ -90,11 +90,10 @@ extension ManagedObjectContext {
     // Observers are told of objects that are in the context; they may change something.
     if changes.hasNoted { tellChanges() }
     guard changes.hasOnlyMissing, !hasReceivedChanges else { return }
-    for object in changes.deleted where !object.state.contains(.updated) {
-      willLeave(object)
-      changes.undelete(object)
-      letGo(object, rowIsGone: true)
-    }
+    let gone = changes.deleted
+    for object in gone { willLeave(object) }
+    changes.forget(missing: gone)
+    letGo(deleted: gone)
   }
 
   private func merge(arrived notices: [CommitNotice]) {

@@ -83,9 +83,8 @@ enum KeyPathNames {
     }
     if attribute.type == .composite {
       let owner = schema.entities[last.entity]
-      let element = try (owner.managedObjectClass as? any KeyPathStandIn.Type)?.element(
-        ofComposite: attribute.name
-      ) { try read(keyPath, of: entity, ProbeRecording(schema, .first)).1 }
+      let element = (owner.managedObjectClass as? any KeyPathStandIn.Type)?.element(
+        ofComposite: attribute.name, at: keyPath)
       if let slot = element.flatMap({ owner.slot(named: "\(attribute.name).\($0)") }) {
         return reads.dropLast() + [ProbeRecording.Read(entity: last.entity, slot: slot)]
       }

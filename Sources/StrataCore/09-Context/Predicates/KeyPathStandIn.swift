@@ -4,11 +4,8 @@ import Foundation
 package protocol KeyPathStandIn: ManagedObject {
   /// The property that a key path of the other class names by itself; nil for one that has to be followed.
   static func propertyName(of keyPath: AnyKeyPath) -> String?
-  /// The path of names of the element of a composite attribute that a key path leads to, joined by dots; nil when it leads to the whole, or computes something.
-  ///
-  /// - Parameter follow: Follows the key path on an object that belongs to no context, and answers what it shows.
-  /// - Throws: what `follow` throws.
-  static func element(ofComposite name: String, following follow: () throws -> Any) throws -> String?
+  /// The path of names of the element that a key path which reads a composite attribute leads to, joined by dots; nil when it leads to the whole, or computes something.
+  static func element(ofComposite name: String, at keyPath: AnyKeyPath) -> String?
   /// The class of the other object.
   static var subjectType: Any.Type { get }
   /// The object that key paths are followed on.

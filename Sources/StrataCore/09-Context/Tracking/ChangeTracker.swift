@@ -21,7 +21,7 @@ struct ChangeTracker: ~Copyable {
   private(set) var insertedCount = 0
   private(set) var updatedCount = 0
   private(set) var deletedCount = 0
-  /// How many of the deleted objects are so only because their rows are gone.
+  /// How many of the deleted objects are so only because their rows are gone, and have no edits.
   private(set) var missingCount = 0
   /// Whose changes these are. Unmanaged: the context owns the tracker. An object that was inserted here, deleted and inserted
   /// into another context stays in a list until the next save: it is not this context's any more.
@@ -52,11 +52,15 @@ struct ChangeTracker: ~Copyable {
   /// Edited objects, in the order of their first edit.
   var updated: [ManagedObject] {
     updatedList.count == updatedCount
-      ? updatedList : updatedList.filter { $0.state.contains(.updated) && !$0.state.contains(.deleted) }
+      ? updatedList
+      : updatedList.filter {
+        $0.state.contains(.updated) && !$0.state.contains(.deleted) && !isElsewhere($0)
+      }
   }
   /// Deleted objects, in the order of their deletion.
   var deleted: [ManagedObject] {
-    deletedList.count == deletedCount ? deletedList : deletedList.filter { $0.state.contains(.deleted) }
+    deletedList.count == deletedCount
+      ? deletedList : deletedList.filter { $0.state.contains(.deleted) && !isElsewhere($0) }
   }
 
   /// Whether all there is to save are deletions of objects whose rows are gone.
@@ -153,7 +157,7 @@ struct ChangeTracker: ~Copyable {
   @inline(__always)
   private mutating func countDeleted(_ object: ManagedObject) {
     deletedCount += 1
-    if object.state.contains(.missing) { missingCount += 1 }
+    if isMissing(object) { missingCount += 1 }
     if !object.state.contains(.listedDeleted) { deletedList.append(object) }
     object.state.delete()
   }
@@ -185,10 +189,29 @@ struct ChangeTracker: ~Copyable {
     editCount &+= 1
     touch(object)
     guard object.state.contains(.deleted) else { return }
-    if object.state.contains(.missing) { missingCount -= 1 }
+    if isMissing(object) { missingCount -= 1 }
     object.state.undelete()
     deletedCount -= 1
     if object.state.contains(.updated) { updatedCount += 1 }
+  }
+
+  @inline(__always)
+  private func isMissing(_ object: ManagedObject) -> Bool {
+    object.state.contains(.missing) && !object.state.contains(.updated)
+  }
+
+  /// These objects, which are all that are deleted, are missing: nothing is left to be saved of them.
+  mutating func forget(missing gone: [ManagedObject]) {
+    editCount &+= 1
+    for object in gone {
+      touch(object)
+      object.state.undelete()
+      object.state.unlist(.delete)
+      object.state.unlist(.update)
+    }
+    deletedList.removeAll { !$0.state.contains(.listedDeleted) }
+    updatedList.removeAll { !$0.state.contains(.listedUpdated) }
+    (deletedCount, missingCount) = (0, 0)
   }
 
   /// `object` is no longer new: its insertion was taken back.
@@ -210,7 +233,7 @@ struct ChangeTracker: ~Copyable {
     touch(object)
     guard object.state.contains(.updated) else { return }
     object.state.unupdate()
-    if !object.state.contains(.deleted) { updatedCount -= 1 }
+    if !object.state.contains(.deleted) { updatedCount -= 1 } else if isMissing(object) { missingCount += 1 }
   }
 
   /// The next did-change notification reports `object`.
@@ -319,7 +342,7 @@ struct ChangeTracker: ~Copyable {
     insertedCount = inserted.count
     updatedCount = updated.count
     deletedCount = deleted.count
-    missingCount = deleted.count { $0.state.contains(.missing) }
+    missingCount = deleted.count { isMissing($0) }
   }
 
   /// What was inserted in this event and not told yet stays to be told when `insertedList` goes.
@@ -404,7 +427,7 @@ extension ChangeTracker {
     check(insertedList, "inserted", listed: .listedInserted, state: .inserted, count: insertedCount)
     check(updatedList, "updated", listed: .listedUpdated, state: .updated, count: updatedCount)
     check(deletedList, "deleted", listed: .listedDeleted, state: .deleted, count: deletedCount)
-    if deleted.count(where: { $0.state.contains(.missing) }) != missingCount {
+    if deleted.count(where: { isMissing($0) }) != missingCount {
       broken.append("\(missingCount) deleted objects are counted as missing, and others are")
     }
     if eventStart > insertedList.count {

@@ -25,6 +25,8 @@ final class CompositeShape: @unchecked Sendable {
   let elementPaths: [(keyPath: AnyKeyPath, path: String)]
 
   private let fieldsByName: [String: Field]
+  /// By the names of the struct's stored properties.
+  private let fieldsByProperty: [String: Field]
   private let encodeAny: (Any, CompositeShape) throws -> [String: Any]
   private let decodeAny: ([String: Any], CompositeShape) throws -> Any
 
@@ -53,7 +55,16 @@ final class CompositeShape: @unchecked Sendable {
     fieldsByName = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, $0) })
     placeholder = value
     marksPresence = isOptional && fields.allSatisfy(\.mayBeEmpty)
-    elementPaths = Self.elementPaths(of: Value.self, fields)
+    let properties = Self.properties(of: Value.self, fields)
+    fieldsByProperty = Dictionary(
+      properties.map { ($0.name, $0.field) }, uniquingKeysWith: { first, _ in first })
+    elementPaths = properties.flatMap { property -> [(keyPath: AnyKeyPath, path: String)] in
+      let field = property.field
+      return [(property.keyPath, field.name)]
+        + field.storage.elementPaths.compactMap { inner in
+          property.keyPath.appending(path: inner.keyPath).map { ($0, "\(field.name).\(inner.path)") }
+        }
+    }
     encodeAny = { value, shape in
       guard let value = value as? Value else { throw UnsuitableValue(value: value, wanted: "\(Value.self)") }
       let encoder = CompositeEncoder(shape)
@@ -82,9 +93,16 @@ final class CompositeShape: @unchecked Sendable {
 
   // MARK: Key paths
 
+  /// The path of an element by the names of the struct's stored properties; nil for none, and for one that is a struct itself.
+  func elementName(ofProperties names: ArraySlice<String>) -> String? {
+    guard let field = names.first.flatMap({ fieldsByProperty[$0] }) else { return nil }
+    guard case .composite(let shape) = field.storage.form else { return names.count == 1 ? field.name : nil }
+    return shape.elementName(ofProperties: names.dropFirst()).map { "\(field.name).\($0)" }
+  }
+
   /// The struct's stored properties are matched with its coding keys: by name, and what is then left by order and type.
-  private static func elementPaths<Value>(of type: Value.Type, _ fields: [Field])
-    -> [(keyPath: AnyKeyPath, path: String)]
+  private static func properties<Value>(of type: Value.Type, _ fields: [Field])
+    -> [(name: String, keyPath: AnyKeyPath, field: Field)]
   {
     var properties: [(name: String, keyPath: PartialKeyPath<Value>)] = []
     _ = _forEachFieldWithKeyPath(of: Value.self) { name, keyPath in
@@ -92,27 +110,21 @@ final class CompositeShape: @unchecked Sendable {
       return true
     }
     var left = fields
-    var pairs: [(PartialKeyPath<Value>, Field)] = []
-    var unnamed: [PartialKeyPath<Value>] = []
+    var pairs: [(name: String, keyPath: AnyKeyPath, field: Field)] = []
+    var unnamed: [(name: String, keyPath: PartialKeyPath<Value>)] = []
     for property in properties {
       if let place = left.firstIndex(where: { $0.name == property.name }) {
-        pairs.append((property.keyPath, left.remove(at: place)))
+        pairs.append((property.name, property.keyPath, left.remove(at: place)))
       } else {
-        unnamed.append(property.keyPath)
+        unnamed.append(property)
       }
     }
-    for keyPath in unnamed {
-      let type = Swift.type(of: keyPath as AnyKeyPath).valueType
+    for property in unnamed {
+      let type = Swift.type(of: property.keyPath as AnyKeyPath).valueType
       guard let place = left.firstIndex(where: { $0.type == type }) else { continue }
-      pairs.append((keyPath, left.remove(at: place)))
+      pairs.append((property.name, property.keyPath, left.remove(at: place)))
     }
-    return pairs.flatMap { keyPath, field -> [(keyPath: AnyKeyPath, path: String)] in
-      let own: [(keyPath: AnyKeyPath, path: String)] = [(keyPath, field.name)]
-      return own
-        + field.storage.elementPaths.compactMap { inner in
-          (keyPath as AnyKeyPath).appending(path: inner.keyPath).map { ($0, "\(field.name).\(inner.path)") }
-        }
-    }
+    return pairs
   }
 }
 
