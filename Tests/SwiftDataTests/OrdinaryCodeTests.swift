@@ -14,16 +14,21 @@ enum Ordinary {
       var latitude = 0.0
       var isExact = false
     }
-    enum Kind: String, Codable, CaseIterable { case shop, market, web }
+    enum Kind: String, Codable, CaseIterable {
+      case shop, market, web
+      /// As the raw value, but for one.
+      var title: String { self == .market ? "Market" : rawValue }
+    }
     var city: String
     var zip: Int?
     var isOpen = false
-    var isLarge = false
+    var floors = 0
+    var shops = 0
     var kind = Kind.shop
     var spot: Spot?
     var shortName: String { city.lowercased() }
-    var isOpenAndLarge: Bool { isOpen && isLarge }
-    var either: Bool { isOpen ? isLarge : isOpen }
+    var either: Int { isOpen ? floors : shops }
+    var more: Int { max(floors, shops) }
   }
   @Model final class Purchase {
     var number: Int
@@ -113,7 +118,7 @@ struct OrdinaryCodeTests {
       let purchase = Purchase(number)
       purchase.place = Ordinary.Place(city: "c\(4 - number)", zip: number == 2 ? nil : 10 - number)
       purchase.place?.spot = Ordinary.Place.Spot(latitude: number == 1 ? 7 : -Double(number))
-      purchase.place?.isLarge = number == 2
+      purchase.place?.shops = number == 2 ? 1 : 0
       purchase.place?.kind = [.shop, .market, .web][number - 1]
       purchase.buyer = Ordinary.Buyer(.low)
       purchase.buyer?.home.city = "d\(number == 1 ? 5 : number)"
@@ -127,14 +132,15 @@ struct OrdinaryCodeTests {
       #expect(try numbers(SortDescriptor(\.place?.city)) == [4, 3, 2, 1])
       #expect(try numbers(SortDescriptor(\.place?.zip), SortDescriptor(\.number)) == [2, 4, 3, 1])
       #expect(try numbers(SortDescriptor(\.place?.spot?.latitude)) == [4, 3, 2, 1])
-      #expect(try numbers(SortDescriptor(\.place?.isLarge), SortDescriptor(\.number)) == [4, 1, 3, 2])
+      #expect(try numbers(SortDescriptor(\.place?.shops), SortDescriptor(\.number)) == [4, 1, 3, 2])
       #expect(try numbers(SortDescriptor(\.place?.kind.rawValue, order: .reverse)) == [3, 1, 2, 4])
       #expect(try numbers(SortDescriptor(\.buyer?.home.city)) == [4, 2, 3, 1])
       try context.save()
     }
     for sort in [
       SortDescriptor(\Purchase.place?.shortName), SortDescriptor(\Purchase.place?.city.count),
-      SortDescriptor(\Purchase.place?.isOpenAndLarge), SortDescriptor(\Purchase.place?.either),
+      SortDescriptor(\Purchase.place?.kind.title), SortDescriptor(\Purchase.place?.more),
+      SortDescriptor(\Purchase.place?.either),
     ] {
       let error = #expect(throws: SwiftDataError.self) { try numbers(sort) }
       #expect(error == .unsupportedSortDescriptor)

@@ -117,8 +117,7 @@ public class ModelContext: Equatable, _SendableMetatype {
 
   /// Whether anything is to be saved: new, changed or deleted models.
   public var hasChanges: Bool {
-    settleExpected()
-    letGoMissing()
+    enter()
     return rows.hasChanges
   }
 

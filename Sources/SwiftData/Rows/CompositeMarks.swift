@@ -5,12 +5,20 @@ import StrataCore
 /// The key path is followed on structs whose fields have values of their own. In each round one field has a value that the others have not, first one of two and then the other one.
 /// A field is what a key path leads to that shows the field's value in every round; what is computed of fields does not.
 struct CompositeMarks {
-  /// A field that can be marked, by its path of names, with its two values.
+  /// A field that can be marked, by its path of names.
   private struct Leaf {
     let path: [String]
     let storage: AttributeStorage
-    let plain: AttributeValue
-    let marked: AttributeValue
+    let type: AttributeType
+    /// Different values, at least two. Those of an enumeration are all that there are.
+    let values: [AttributeValue]
+    var plain: AttributeValue { values[0] }
+    var marked: AttributeValue { values[values.count - 1] }
+
+    /// Whether something is a value of the field, or the raw value of one.
+    func shows(_ found: Any, _ value: AttributeValue) -> Bool {
+      ((try? storage.stored(found)) ?? AttributeValue(found, type: type)) == value
+    }
   }
   private let shape: CompositeShape
   private let leaves: [Leaf]
@@ -30,26 +38,31 @@ struct CompositeMarks {
     var left = Array(leaves.indices)
     for round in leaves.indices {
       for isInverse in [false, true] where !left.isEmpty {
-        let elements = try elements { ($0 == round) != isInverse }
-        let value = try shape.value(of: elements)
-        // Unsafe: it stays on this thread.
-        nonisolated(unsafe) let answer = value
-        let found = try Self.$answer.withValue({ _ in answer }) { try follow() }
-        left = left.filter { leaf in
-          let expected = (leaf == round) != isInverse ? leaves[leaf].marked : leaves[leaf].plain
-          return (try? leaves[leaf].storage.stored(found)) == expected
+        func value(_ place: Int) -> AttributeValue {
+          (place == round) != isInverse ? leaves[place].marked : leaves[place].plain
         }
+        let found = try shown(follow, value)
+        left = left.filter { leaves[$0].shows(found, value($0)) }
       }
     }
-    return left.count == 1 ? leaves[left[0]].path.joined(separator: ".") : nil
+    guard left.count == 1, let place = left.first else { return nil }
+    // What an enumeration says of two cases it need not say of all.
+    for value in leaves[place].values {
+      let found = try shown(follow) { $0 == place ? value : leaves[$0].plain }
+      if !leaves[place].shows(found, value) { return nil }
+    }
+    return leaves[place].path.joined(separator: ".")
   }
 
-  private func elements(_ isMarked: (Int) -> Bool) throws -> [String: Any] {
+  /// What the key path shows of a struct whose fields have these values.
+  private func shown(_ follow: () throws -> Any, _ value: (Int) -> AttributeValue) throws -> Any {
     var elements = try shape.elements(of: shape.placeholder)
     for (place, leaf) in leaves.enumerated() {
-      Self.set((isMarked(place) ? leaf.marked : leaf.plain).anyValue, leaf.path[...], in: &elements)
+      Self.set(value(place).anyValue, leaf.path[...], in: &elements)
     }
-    return elements
+    // Unsafe: it stays on this thread.
+    nonisolated(unsafe) let answer = try shape.value(of: elements)
+    return try Self.$answer.withValue({ _ in answer }) { try follow() }
   }
 
   private static func set(_ value: Any?, _ path: ArraySlice<String>, in elements: inout [String: Any]) {
@@ -67,22 +80,19 @@ struct CompositeMarks {
     shape.fields.flatMap { field -> [Leaf] in
       let path = path + [field.name]
       if case .composite(let inner) = field.storage.form { return leaves(of: inner, path) }
-      guard let (plain, marked) = marks(field.storage) else { return [] }
-      return [Leaf(path: path, storage: field.storage, plain: plain, marked: marked)]
+      guard case .scalar(let type) = field.storage.form else { return [] }
+      let values = values(field.storage, type)
+      return values.count < 2 ? [] : [Leaf(path: path, storage: field.storage, type: type, values: values)]
     }
   }
 
-  /// Two values of a field; nil where none are known.
-  private static func marks(_ storage: AttributeStorage) -> (AttributeValue, AttributeValue)? {
-    guard case .scalar(let type) = storage.form else { return nil }
-    var found = marks(type)
+  /// The values of an enumeration, or two values of anything else; fewer where they are not known.
+  private static func values(_ storage: AttributeStorage, _ type: AttributeType) -> [AttributeValue] {
     if let cases = storage.valueType as? any CaseIterable.Type {
-      found = cases.everyCase.compactMap { try? storage.stored($0) }
-    } else {
-      found = found.filter { (try? storage.value($0)).flatMap(\.self) != nil }
+      var seen: Set<AttributeValue> = []
+      return cases.everyCase.compactMap { try? storage.stored($0) }.filter { seen.insert($0).inserted }
     }
-    guard let first = found.first, let last = found.last, first != last else { return nil }
-    return (first, last)
+    return marks(type).filter { (try? storage.value($0)).flatMap(\.self) != nil }
   }
 
   private static func marks(_ type: AttributeType) -> [AttributeValue] {
