@@ -8,6 +8,9 @@
 # TAKE=card     whose newest results `make performance` takes over, in place of those in Benchmarks/Results; ADD=card: behind them
 # STRICT=1      test the strict build that `make check` made instead of making another one
 
+# The strict build is the one that `make test STRICT=1` runs: see Scripts/test.
+check: export STRATA_OPTIMIZED ?= 1
+
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
 .PHONY: help setup setup-tests run test check-nsmanaged check-dependents race asan torture fuzz check docs format bench bench-gate performance

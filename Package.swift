@@ -306,3 +306,12 @@ package.targets.removeAll { target in
   guard target.type == .test else { return false }
   return chosenTests.map { !$0.contains(target.name) } ?? macroTests.contains(target.name)
 }
+
+// STRATA_OPTIMIZED=1 compiles what the tests test as a release build does, but for what only debug builds check: `make test` and `make check` set it. Unsafe only by name, and nobody who
+// depends on this package has it.
+if Context.environment["STRATA_OPTIMIZED"] == "1" {
+  let optimized: Set = ["StrataCore", "Strata", "CoreData", "SwiftData", "StrataModels", "StrataPostgres", "TortureKit"]
+  for target in package.targets where optimized.contains(target.name) {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+  }
+}
