@@ -310,7 +310,9 @@ package.targets.removeAll { target in
 // STRATA_OPTIMIZED=1 compiles what the tests test as a release build does, but for what only debug builds check: `make test` and `make check` set it. Unsafe only by name, and nobody who
 // depends on this package has it.
 if Context.environment["STRATA_OPTIMIZED"] == "1" {
-  let optimized: Set = ["StrataCore", "Strata", "CoreData", "SwiftData", "StrataModels", "StrataPostgres", "TortureKit"]
+  let optimized: Set = [
+    "StrataCore", "Strata", "CoreData", "SwiftData", "StrataModels", "StrataPostgres", "TortureKit",
+  ]
   for target in package.targets where optimized.contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"], .when(configuration: .debug))]
   }
