@@ -114,22 +114,21 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     // Stages name the versions that the program knows, and the store's is one of them.
     var permission = description.migrationPermission
     permission.knowsSource = true
-    func checksum() throws -> String {
-      try kind.model(of: description, withClasses: false).versionChecksum
-    }
-    var reached = try checksum()
+    func stored() throws -> ManagedObjectModel { try kind.model(of: description, withClasses: false) }
+    let start = try stored()
+    var reached = start.versionChecksum
     let work = try stages(from: reached, to: model.versionChecksum)
     // Of a store that holds a part of the entities only each step tells.
     if description.configuration == nil {
-      try requireInferable(work, from: try kind.model(of: description, withClasses: false), to: model)
+      try requireInferable(work, from: start, to: model)
     }
     func advance(to model: ManagedObjectModel) throws -> Bool {
-      let found = try checksum()
+      let found = try stored().versionChecksum
       if found != reached { return false }
       if found == model.versionChecksum { return true }
       try kind.migrate(description, to: model, permission: permission, patience: patience)
       // A store that holds the entities of a configuration goes on with its model when nothing else changes.
-      let now = try checksum()
+      let now = try stored().versionChecksum
       reached = now == found ? found : model.versionChecksum
       return true
     }
