@@ -45,6 +45,7 @@ enum Ordinary {
       return place
     }
     var label: String { place?.city ?? "none" }
+    var cost: Double { price ?? 0 }
     var number: Int
     var price: Double?
     var grade: Grade
@@ -198,6 +199,25 @@ struct OrdinaryCodeTests {
     for _ in 0..<2 {
       let found = try context.fetch(FetchDescriptor<Ordinary.Mark>(sortBy: [SortDescriptor(\.place?.name)]))
       #expect(found.map(\.number) == [2, 1, 0])
+      try context.save()
+    }
+  }
+
+  @Test("P5: a computed property that stands for nil is refused; one that is unwrapped is the stored one")
+  func computedForNil() throws {
+    let context = try Ordinary.makeContext()
+    context.insert(Purchase(1, price: 2))
+    context.insert(Purchase(2, price: 1))
+    let unwrapped = FetchDescriptor<Purchase>(sortBy: [SortDescriptor(\.price!)])
+    #expect(try context.fetch(unwrapped).map(\.number) == [2, 1])
+    context.insert(Purchase(3))
+    for _ in 0..<2 {
+      #expect(throws: SwiftDataError.unsupportedSortDescriptor) {
+        try context.fetch(FetchDescriptor<Purchase>(sortBy: [SortDescriptor(\.cost)]))
+      }
+      #expect(throws: SwiftDataError.unsupportedPredicate) {
+        try context.fetch(FetchDescriptor<Purchase>(predicate: #Predicate { $0.cost == 0 }))
+      }
       try context.save()
     }
   }

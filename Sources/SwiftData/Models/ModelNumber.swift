@@ -52,10 +52,8 @@ enum ModelHashes {
     var rows: [UInt64: (identifier: PersistentIdentifier, count: Int)] = [:]
   }
   private static let table = Mutex(Table())
+  /// How many rows are counted: mostly none, and then nobody waits for the table.
   private static let count = Atomic<Int>(0)
-
-  /// The rows that are counted.
-  static var rowCount: Int { count.load(ordering: .relaxed) }
 
   /// A model that is hashed by a number has got its final identifier. False when another number belongs to that.
   static func add(_ identifier: PersistentIdentifier, _ number: UInt64) -> Bool {

@@ -22,6 +22,14 @@ extension RowBacking: KeyPathStandIn {
     return shape.elementName(ofProperties: names[...])
   }
 
+  // `price ?? 0` shows every price, and something else for nil.
+  static func mayLead(_ keyPath: AnyKeyPath, to attribute: String) -> Bool {
+    guard let property = ModelDescriptor.of(Model.self).property(named: attribute),
+      type(of: property.keyPath).valueType is any OptionalType.Type
+    else { return true }
+    return type(of: keyPath).valueType is any OptionalType.Type || keyPath.debugDescription.hasSuffix("!")
+  }
+
   static var subjectType: Any.Type { Model.self }
 
   var keyPathSubject: Any { model }

@@ -77,6 +77,11 @@ enum KeyPathNames {
       guard isWhole else { throw fault(keyPath, "it computes something of \(attribute.name)") }
       return reads
     }
+    if let type = schema.entities[last.entity].managedObjectClass as? any KeyPathStandIn.Type,
+      attribute.type != .composite, !type.mayLead(keyPath, to: attribute.name)
+    {
+      throw fault(keyPath, "it computes something of \(attribute.name), which may be nil")
+    }
     if recording.opaque.contains(last), attribute.type != .transformable, attribute.type != .composite {
       // Of a value that no probe could be given nothing was computed that could be seen.
       return reads

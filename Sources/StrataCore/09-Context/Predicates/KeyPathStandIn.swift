@@ -6,6 +6,8 @@ package protocol KeyPathStandIn: ManagedObject {
   static func propertyName(of keyPath: AnyKeyPath) -> String?
   /// The path of names of the element that a key path which reads a composite attribute leads to, joined by dots; nil when it leads to the whole, or computes something.
   static func element(ofComposite name: String, at keyPath: AnyKeyPath) -> String?
+  /// Whether a key path that shows every value of an attribute may lead to it: false where it shows something else for nil.
+  static func mayLead(_ keyPath: AnyKeyPath, to attribute: String) -> Bool
   /// The class of the other object.
   static var subjectType: Any.Type { get }
   /// The object that key paths are followed on.
