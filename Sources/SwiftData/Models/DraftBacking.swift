@@ -83,7 +83,7 @@ class AnyDraft {
 
   /// What the model is hashed by from now on.
   final var hashNumber: UInt64 {
-    number.isHashed = true
+    number.hash = .number
     return temporaryNumber
   }
 

@@ -3,42 +3,22 @@ import Synchronization
 
 /// The number of a model's temporary identifier, and by what the model has been hashed.
 struct ModelNumber {
-  private var bits: UInt64 = 0
-  // Nobody makes as many models as the other bits count.
-  private static let hashed: UInt64 = 1 << 63
-  private static let known: UInt64 = 1 << 62
-  private static let hashedByKey: UInt64 = 1 << 61
-  private static let alone: UInt64 = 1 << 60
-  private static let number: UInt64 = alone - 1
+  enum Hash: UInt8 {
+    /// It has not been.
+    case none
+    /// By the number, of which nobody else knows.
+    case number
+    /// By the number, and instances of the row in other contexts as well: ``ModelHashes`` counts the row.
+    case sharedNumber
+    /// By the number, and other instances of the row in another way: it was there before the model was.
+    case ownNumber
+    /// By the final identifier.
+    case identifier
+  }
 
   /// The number; 0 while nobody has asked.
-  var value: UInt64 {
-    get { bits & Self.number }
-    set { bits = newValue | bits & ~Self.number }
-  }
-  /// Whether the number is the model's hash.
-  var isHashed: Bool {
-    get { bits & Self.hashed != 0 }
-    set { set(Self.hashed, newValue) }
-  }
-  /// Whether ``ModelHashes`` counts the row.
-  var isKnown: Bool {
-    get { bits & Self.known != 0 }
-    set { set(Self.known, newValue) }
-  }
-  /// Whether the final identifier is the model's hash.
-  var isHashedByKey: Bool {
-    get { bits & Self.hashedByKey != 0 }
-    set { set(Self.hashedByKey, newValue) }
-  }
-
-  /// Whether other instances of the row are hashed in another way: it was there before the model was.
-  var isAlone: Bool {
-    get { bits & Self.alone != 0 }
-    set { set(Self.alone, newValue) }
-  }
-
-  private mutating func set(_ bit: UInt64, _ isSet: Bool) { bits = isSet ? bits | bit : bits & ~bit }
+  var value: UInt64 = 0
+  var hash = Hash.none
 }
 
 /// Which rows have models that are hashed by numbers.
@@ -95,44 +75,46 @@ enum ModelHashes {
 extension ModelRow {
   /// What the model is hashed by: the number of the identifier that it had when it was first hashed; nil for the final identifier.
   final var hashNumber: UInt64? {
-    if !_number.isHashed {
+    switch _number.hash {
+    case .none:
       let identifier = objectID
       if identifier.isTemporaryID {
         _ = temporaryNumber
-        _number.isHashed = true
-      } else if _number.isHashedByKey {
-        return nil
+        _number.hash = .number
       } else if let number = ModelHashes.take(PersistentIdentifier(identifier)) {
-        _number.value = number
-        (_number.isHashed, _number.isKnown) = (true, true)
+        _number = ModelNumber(value: number, hash: .sharedNumber)
       } else {
-        _number.isHashedByKey = true
+        _number.hash = .identifier
         return nil
       }
-    } else if !_number.isKnown, !_number.isAlone {
-      shareHash()
+    case .number: shareHash()
+    case .sharedNumber, .ownNumber: break
+    case .identifier: return nil
     }
     return _number.value
   }
 
   /// Other instances of the row are to be hashed as this one was before it was saved.
   final func shareHash() {
-    guard _number.isHashed, !_number.isKnown, !_number.isAlone, !objectID.isTemporaryID else { return }
-    _number.isKnown = ModelHashes.add(PersistentIdentifier(objectID), _number.value)
-    _number.isAlone = !_number.isKnown
+    guard _number.hash == .number else { return }
+    let identifier = objectID
+    if identifier.isTemporaryID { return }
+    let isShared = ModelHashes.add(PersistentIdentifier(identifier), _number.value)
+    _number.hash = isShared ? .sharedNumber : .ownNumber
   }
 
   /// The instance of another row shows this one from now on: its hash stays, unless this row has one already.
   final func takeHash(of other: ModelRow) {
-    guard other._number.isHashed, !_number.isHashed, !_number.isHashedByKey else { return }
-    _number.value = other._number.value
-    (_number.isHashed, _number.isAlone) = (true, true)
+    guard _number.hash == .none, other._number.hash == .number else { return }
+    _number = ModelNumber(value: other._number.value, hash: .ownNumber)
   }
 
   /// The row is inserted again: unless it was hashed and never saved, it is about to be another row.
   final func renumber() {
-    if _number.isHashed, !_number.isKnown, !_number.isAlone { return }
-    if _number.isKnown { ModelHashes.release(_number.value) }
+    if _number.hash == .number { return }
+    endSharing()
     _number = ModelNumber()
   }
+
+  final func endSharing() { if _number.hash == .sharedNumber { ModelHashes.release(_number.value) } }
 }

@@ -21,9 +21,7 @@ class ModelRow: ManagedObject {
   /// Of relationships of a row that has left its context, what they have led to or were set to since: see `kept(_:)`.
   @exclusivity(unchecked) final var _decoded: [Int: (bytes: Data, value: Any)]?
 
-  deinit {
-    if _number.isKnown { ModelHashes.release(_number.value) }
-  }
+  deinit { endSharing() }
 
   /// Rows are read by slots that are found by name.
   override class var declaredSlots: [String]? { [] }

@@ -92,10 +92,6 @@ struct ElsewhereTests {
   @Test("S32: a context that only reads does not keep what others delete")
   func onlyReading() throws {
     weak var row: AnyObject?
-    do {
-      let model = try #require(try ModelContext(container).fetch(FetchDescriptor<Book>()).first)
-      #expect(model.title.count == 1)
-    }
     let reader = ModelContext(container)
     var held = try reader.fetch(FetchDescriptor<Book>())
     row = held.first?.persistentBackingData as AnyObject?
@@ -126,7 +122,7 @@ struct ElsewhereTests {
     #expect(books[0].modelContext === other)
   }
 
-  @Test("S35, S37: a change of a model that another context deletes can be undone, and is the last word")
+  @Test("S35, S37: undoing a change of a model that another context has deleted brings nothing back")
   func undo() throws {
     let manager = UndoManager()
     manager.groupsByEvent = false
@@ -141,8 +137,7 @@ struct ElsewhereTests {
     manager.undo()
     context.processPendingChanges()
     try context.save()
-    #expect(
-      Set(try ModelContext(container).fetch(FetchDescriptor<Book>()).map(\.title)).isSuperset(of: ["b", "c"]))
+    #expect(Set(try ModelContext(container).fetch(FetchDescriptor<Book>()).map(\.title)) == ["b", "c"])
   }
 
   @Test("S41: deleting a model that another context has deleted is nothing to save")

@@ -79,6 +79,12 @@ enum RefusingPlan: SchemaMigrationPlan {
   }
 }
 
+/// What a handler does that must not run.
+private func empty(_ context: ModelContext) throws {
+  for entry in try context.fetch(FetchDescriptor<LogV1.Entry>()) { context.delete(entry) }
+  try context.save()
+}
+
 /// Its second version cannot be inferred.
 enum ImpossiblePlan: SchemaMigrationPlan {
   enum Next: VersionedSchema {
@@ -90,10 +96,7 @@ enum ImpossiblePlan: SchemaMigrationPlan {
     [
       .custom(
         fromVersion: LogV1.self, toVersion: Next.self,
-        willMigrate: { context in
-          for entry in try context.fetch(FetchDescriptor<LogV1.Entry>()) { context.delete(entry) }
-          try context.save()
-        }, didMigrate: nil)
+        willMigrate: { try empty($0) }, didMigrate: nil)
     ]
   }
 }
@@ -105,10 +108,7 @@ enum ImpossibleEndPlan: SchemaMigrationPlan {
     [
       .custom(
         fromVersion: LogV1.self, toVersion: LogV2.self,
-        willMigrate: { context in
-          for entry in try context.fetch(FetchDescriptor<LogV1.Entry>()) { context.delete(entry) }
-          try context.save()
-        }, didMigrate: nil),
+        willMigrate: { try empty($0) }, didMigrate: nil),
       .lightweight(fromVersion: LogV2.self, toVersion: ImpossiblePlan.Next.self),
     ]
   }

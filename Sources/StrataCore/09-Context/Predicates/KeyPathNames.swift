@@ -77,22 +77,20 @@ enum KeyPathNames {
       guard isWhole else { throw fault(keyPath, "it computes something of \(attribute.name)") }
       return reads
     }
-    if let type = schema.entities[last.entity].managedObjectClass as? any KeyPathStandIn.Type,
-      attribute.type != .composite, !type.mayLead(keyPath, to: attribute.name)
-    {
+    let owner = schema.entities[last.entity]
+    let ownerType = owner.managedObjectClass as? any KeyPathStandIn.Type
+    if attribute.type != .composite, ownerType?.mayLead(keyPath, to: attribute.name) == false {
       throw fault(keyPath, "it computes something of \(attribute.name), which may be nil")
     }
     if recording.opaque.contains(last), attribute.type != .transformable, attribute.type != .composite {
       // Of a value that no probe could be given nothing was computed that could be seen.
       return reads
     }
-    if attribute.type == .composite {
-      let owner = schema.entities[last.entity]
-      let element = (owner.managedObjectClass as? any KeyPathStandIn.Type)?.element(
-        ofComposite: attribute.name, at: keyPath)
-      if let slot = element.flatMap({ owner.slot(named: "\(attribute.name).\($0)") }) {
-        return reads.dropLast() + [ProbeRecording.Read(entity: last.entity, slot: slot)]
-      }
+    if attribute.type == .composite,
+      let element = ownerType?.element(ofComposite: attribute.name, at: keyPath),
+      let slot = owner.slot(named: "\(attribute.name).\(element)")
+    {
+      return reads.dropLast() + [ProbeRecording.Read(entity: last.entity, slot: slot)]
     }
     if ProbeRecording.value(attribute.type, .first).isNull {
       throw fault(keyPath, "\(attribute.name) is of type \(attribute.type), whose values are not compared")
