@@ -11,16 +11,25 @@ public final class BatchProgress: Sendable {
   private let completed = Atomic<Int>(0)
   private let total = Atomic<Int>(-1)
   /// Stops the search for rows as well.
-  package let monitor = FetchMonitor()
+  package let monitor: FetchMonitor
   /// Gets reports of the progress.
   let report: (@Sendable (BatchProgress) -> Void)?
 
   /// Makes a progress.
-  public init() { report = nil }
+  public convenience init() { self.init(monitor: FetchMonitor()) }
+
+  /// A progress of a batch whose search tells `monitor` what it looks at.
+  package init(monitor: FetchMonitor) {
+    self.monitor = monitor
+    report = nil
+  }
 
   /// A progress that calls `report` about ten times a second, on the queue of the context that executes the batch and waits for
   /// it: outside of the store's transaction. It may cancel.
-  public init(report: @escaping @Sendable (BatchProgress) -> Void) { self.report = report }
+  public init(report: @escaping @Sendable (BatchProgress) -> Void) {
+    monitor = FetchMonitor()
+    self.report = report
+  }
 
   /// How many rows have been written. They count for nothing until the batch has been committed.
   public var completedCount: Int { completed.load(ordering: .relaxed) }
