@@ -29,20 +29,28 @@ extension ModelContext {
   public func save() throws {
     enter()
     guard hasChanges else { return }
-    rows.processPendingChangesBeforeSave()
-    PostingTurn.shared.withTurn { NotificationCenter.default.post(name: Self.willSave, object: self) }
-    settleExpected()
-    rows.processPendingChanges()
-    var (inserted, updated, deleted) = rows.unsavedObjects
-    // IDs of new objects are those that they keep, once they are saved.
-    let gone = deleted.map(\.objectID)
-    for object in deleted { (object as? ModelRow)?.keepTargets() }
+    var updated: [ManagedObject] = []
+    var received: [ManagedObject] = []
+    var gone: [ManagedObjectID] = []
+    let inserted: [ManagedObjectID]
     do {
-      try rows.save()
+      inserted = try rows.saveListing {
+        PostingTurn.shared.withTurn { NotificationCenter.default.post(name: Self.willSave, object: self) }
+        self.settleExpected()
+        self.rows.processPendingChanges()
+        updated = self.rows.unsavedUpdates
+        received = self.rows.receivedInsertions
+        // What is deleted has no ID of a row later.
+        let deleted = self.rows.unsavedDeletions
+        gone = deleted.map(\.objectID)
+        for object in deleted { (object as? ModelRow)?.keepTargets() }
+      }
     } catch {
       throw FoundationErrors.error(for: error)
     }
-    let (new, changed) = (takeIdentifiers(of: &inserted), takeIdentifiers(of: &updated))
+    var new = inserted.map { PersistentIdentifier($0) }
+    new += takeIdentifiers(of: &received)
+    let changed = takeIdentifiers(of: &updated)
     rows.showMerged()
     temporaryRows.removeSaved()
     PostingTurn.shared.withTurn {
@@ -67,7 +75,6 @@ extension ModelContext {
       let id = object.objectID
       if id.isTemporaryID { continue }
       found.append(PersistentIdentifier(id))
-      unsafeDowncast(object, to: ModelRow.self).shareHash()  // All entities have rows of models.
     }
     found.reverse()
     return found

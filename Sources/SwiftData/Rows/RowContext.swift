@@ -100,8 +100,16 @@ struct TemporaryRows {
 
   mutating func set(_ row: ModelRow) { rows[row._number.value] = Entry(row: row) }
   subscript(number: UInt64) -> ModelRow? { rows[number]?.row }
-  /// After a save: the identifiers find nothing any more.
-  mutating func removeSaved() { rows = rows.filter { $0.value.row?.objectID.isTemporaryID == true } }
+  /// After a save: the identifiers find nothing any more, and models that were hashed by them share their hashes.
+  mutating func removeSaved() {
+    if rows.isEmpty { return }
+    rows = rows.filter {
+      guard let row = $0.value.row else { return false }
+      if row.objectID.isTemporaryID { return true }
+      row.shareHash()
+      return false
+    }
+  }
 }
 
 /// Descriptions of models whose rows are in no container.

@@ -25,6 +25,8 @@ struct SavingState {
   private var carried = ManagedObjectContext.SaveOutcome()
   /// Objects that a merge was about while a save without stopping handed down what they stand on: they are read again when it is over.
   var mergedMeanwhile: [ManagedObject] = []
+  /// For a module that lists what a save has inserted.
+  var listing: Listing?
   /// Rows of new objects that another thread encodes while a save reports the objects.
   var encodingAhead: EncodingAhead?
   /// Violated constraints the merge policy was last asked about, by store, while a save is being tried again.
@@ -35,6 +37,28 @@ struct SavingState {
   var lastInserted: Set<ManagedObject>?
   /// For objects whose row is gone and that are to be written again: the version their rows count on from.
   var lostVersions: [ManagedObjectID: UInt32] = [:]
+
+  /// What a module adds to one save.
+  struct Listing {
+    private var prepare: (() -> Void)?
+    /// Whether the save has not written yet: those that observers begin later are not listed.
+    private(set) var isOpen = true
+    private(set) var saved: [ManagedObjectID] = []
+
+    init(prepare: @escaping () -> Void) { self.prepare = prepare }
+
+    mutating func takePrepare() -> (() -> Void)? {
+      defer { prepare = nil }
+      return prepare
+    }
+    mutating func end(_ outcome: ManagedObjectContext.SaveOutcome) {
+      if !isOpen { return }
+      isOpen = false
+      // Stores that wrote without calling back have listed nothing.
+      let isListed = outcome.insertedIDs.count == outcome.inserted.count
+      saved = isListed ? outcome.insertedIDs : outcome.inserted.map(\.objectID)
+    }
+  }
 
   /// A flight that has not landed, or a save that blocks the queue, has frozen the strata.
   var holdsStrata: Bool { flight != nil || isFrozen }

@@ -394,10 +394,22 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
     (inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject])
   {
     checkAccess()
-    return (
-      changes.inserted + receivedObjects(.insert), changes.updated + receivedObjects(.update),
-      changes.deleted + receivedObjects(.delete)
-    )
+    return (changes.inserted + receivedObjects(.insert), unsavedUpdates, unsavedDeletions)
+  }
+  /// Those of ``unsavedObjects`` that have changed.
+  package final var unsavedUpdates: [ManagedObject] {
+    checkAccess()
+    return changes.updated + receivedObjects(.update)
+  }
+  /// Those of ``unsavedObjects`` that the next save deletes.
+  package final var unsavedDeletions: [ManagedObject] {
+    checkAccess()
+    return changes.deleted + receivedObjects(.delete)
+  }
+  /// New objects that children have saved, and this context has not.
+  package final var receivedInsertions: [ManagedObject] {
+    checkAccess()
+    return receivedObjects(.insert)
   }
   /// The objects in the context that are held elsewhere or have changes.
   public final var registeredObjects: Set<ManagedObject> {

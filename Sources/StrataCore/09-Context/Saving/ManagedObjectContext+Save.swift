@@ -7,6 +7,20 @@ extension ManagedObjectContext {
     if Watching.concerns(.saves) { try saveWatched() } else { try runSave() }
   }
 
+  /// Saves for a module that adds a will-save notification of its own, and lists what is new in its did-save notification.
+  ///
+  /// - Parameter prepare: Called when the changes have been told, and nothing else has been done: what it changes is saved as well. A save inside of it throws 132001.
+  /// - Returns: The IDs of the objects that this context has inserted and saved: store by store, each in the order of the insertions.
+  /// - Throws: As `save()`, the library's own errors.
+  package final func saveListing(preparedBy prepare: @escaping () -> Void) throws -> [ManagedObjectID] {
+    // Observers of the did-save notifications may save as well.
+    let outer = saving.listing
+    saving.listing = SavingState.Listing(prepare: prepare)
+    defer { saving.listing = outer }
+    try saveChanges()
+    return saving.listing?.saved ?? []
+  }
+
   func runSave() throws {
     checkAccess()
     if saving.isRunning {
@@ -42,8 +56,13 @@ extension ManagedObjectContext {
     // An observer of the changes may save them: then there is nothing left to do.
     tellChanges()
     saving.encodingAhead?.wait()
+    if let prepare = saving.listing?.takePrepare() {
+      saving.begin()
+      prepare()
+    }
     try throwingFailures { try prepareToSave() }
     let outcome = try saveFrozen { try parent == nil ? writePendingChanges() : handToParent() }
+    saving.listing?.end(outcome)
     if parent != nil { saving.watch?.note(handedOver: outcome) }
     return outcome
   }
@@ -104,6 +123,8 @@ extension ManagedObjectContext {
     var updated: [ManagedObject] = []
     var deleted: [ManagedObject] = []
     var notices: [CommitNotice] = []
+    /// The IDs of the new objects of stores that were listed while they wrote.
+    var insertedIDs: [ManagedObjectID] = []
     /// What children had saved before, with the rows as they are saved now.
     var received: [(unsaved: StratumRow, row: RowSnapshot?)] = []
     /// What the did-save notifications carry, when it could be made while the store was writing.
@@ -190,6 +211,7 @@ extension ManagedObjectContext {
           if outcome.notices.isEmpty {
             outcome.sets = save.didSaveSets(known: changes.hasNoted ? nil : saving.lastInserted)
           }
+          if saving.listing?.isOpen == true { save.listInserted() }
           save.adoptEarly()
         }
       }

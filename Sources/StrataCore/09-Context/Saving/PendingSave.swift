@@ -28,6 +28,8 @@ final class PendingSave {
     self.lostVersions = lostVersions
   }
 
+  /// The IDs of the new objects, once they have been listed.
+  private var insertedIDs: [ManagedObjectID] = []
   /// Whether the new objects have taken over their rows already.
   private var isAdopted = false
 
@@ -143,6 +145,12 @@ final class PendingSave {
     DidSaveSets(inserted: inserted, updated: updated + unchanged, deleted: deleted, known: known)
   }
 
+  /// Lists the IDs of the new objects, as they are once the save is done.
+  func listInserted() {
+    insertedIDs.reserveCapacity(inserted.count)
+    ManagedObject.forEach(inserted) { insertedIDs.append($0.objectID.with(isTemporary: false)) }
+  }
+
   /// Lets the new objects take over their rows while the store is still writing them: the objects cannot be looked at until
   /// the save is over, and the thread that owns them has nothing else to do.
   func adoptEarly() {
@@ -191,6 +199,7 @@ final class PendingSave {
     for object in unchanged { object.adoptSaved(object.snapshot, isFast: !checksEveryAccess) }
     settleRelations()
     if outcome.inserted.isEmpty { outcome.inserted = inserted } else { outcome.inserted += inserted }
+    outcome.insertedIDs += insertedIDs
     outcome.updated += updated + unchanged
     outcome.deleted += deleted
     outcome.received += received

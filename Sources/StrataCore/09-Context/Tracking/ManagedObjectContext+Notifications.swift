@@ -55,16 +55,6 @@ extension ManagedObjectContext {
     undoRecorder?.endEvent()
   }
 
-  /// The same when a save follows: rows of many new objects are encoded meanwhile.
-  package func processPendingChangesBeforeSave() {
-    settleProvisional()
-    drainReceived()
-    if saving.flight == nil, let ahead = startEncodingAhead() { saving.encodingAhead = ahead }
-    tellChanges()
-    saving.encodingAhead?.wait()
-    undoRecorder?.endEvent()
-  }
-
   /// Makes everything changed since the last did-change notification known, and what it was before known to the undo manager.
   func tellChanges() {
     checkAccess()
