@@ -215,7 +215,7 @@ extension ModelContext {
 
   // MARK: Looking up
 
-  /// The model with the identifier: the one of this context, or one whose values are read when they are first asked for. Whether there is such a row is not asked.
+  /// The model with the identifier: the one of this context, or one that is made for its row. Where the row is gone, or far away, it is read when the model is first asked for a value.
   ///
   /// Stops the process for an identifier of a store that the container does not have, and for a temporary one that belongs to no model of this context.
   public func model(for persistentModelID: PersistentIdentifier) -> any PersistentModel {
@@ -245,7 +245,7 @@ extension ModelContext {
   func row(for identifier: PersistentIdentifier) -> ModelRow? {
     switch identifier.id.form {
     case .temporary(let number, _): temporaryRows[number]
-    case .row, .named, .foreign: objectID(of: identifier).flatMap { rows.object(with: $0) as? ModelRow }
+    case .row, .named, .foreign: objectID(of: identifier).flatMap { rows.objectToRead(with: $0) as? ModelRow }
     }
   }
 

@@ -2,6 +2,7 @@ import StrataCore
 
 extension ModelContext {
   /// Posted by `save()` before it writes, on the thread that saves; its object is the context. New models have temporary identifiers.
+  /// What observers change is saved as well; a save of theirs in the same context throws 132001.
   public static let willSave = Notification.Name("SwiftData.ModelContext.willSave")
   /// Posted by `save()` when it has written, on the thread that saves; its object is the context, its user info has the identifiers that ``NotificationKey`` names.
   public static let didSave = Notification.Name("SwiftData.ModelContext.didSave")

@@ -39,7 +39,16 @@ extension ManagedObjectContext {
   /// The object for `id`, from the context or as a fault that has not been looked for (rule 45). Never reads the store.
   ///
   /// Traps when the ID belongs to no store of this context's coordinator.
-  public func object(with id: ManagedObjectID) -> ManagedObject {
+  public func object(with id: ManagedObjectID) -> ManagedObject { object(with: id, readsAhead: false) }
+
+  /// The same for somebody who is about to read the object: its row is read at once, where that takes one look into a near store. When there is no row, or it cannot be read,
+  /// the object is a fault, which says so when it fires.
+  package final func objectToRead(with id: ManagedObjectID) -> ManagedObject {
+    object(with: id, readsAhead: true)
+  }
+
+  @inline(__always)
+  private func object(with id: ManagedObjectID, readsAhead: Bool) -> ManagedObject {
     checkAccess(id.entityName)
     settleProvisional()
     drainReceived()
@@ -52,10 +61,29 @@ extension ManagedObjectContext {
     return Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
       if let known = place.table.object(for: id.primaryKey) { return known }
       if let received = receivedObject(id.primaryKey, place.bound) { return received }
-      let object = makeObject(id.primaryKey, nil, place.bound, place.table)
+      let row = readsAhead ? rowAhead(id.primaryKey, place) : nil
+      let object = makeObject(id.primaryKey, row, place.bound, place.table)
       object.noteWhetherStored()
       return object
     }
+  }
+
+  /// The row with a key, where only a near store has to be asked, and nobody asks for faults that fire.
+  private func rowAhead(_ key: UInt64, _ place: RegisteredStores.Place) -> RowSnapshot? {
+    guard hasNothingUnsavedBelow, !generation.isSet, !place.store.isFar, place.store.contextual == nil,
+      !Watching.concerns(.anyFault), !DebugOutput.current.contains(.faults)
+    else { return nil }
+    var found: RowSnapshot?
+    do {
+      _ = try place.store.store.readRow(hierarchy: place.bound.hierarchyNumber, primaryKey: key) {
+        if $0 == place.bound.entityNumber { found = $1 }
+      }
+    } catch {
+      // The fault reads it again, and reports the error.
+      return nil
+    }
+    if found != nil { statistics.faultsFired += 1 }
+    return found
   }
 
   /// The object for `id` with its values, never a fault (rule 46).
