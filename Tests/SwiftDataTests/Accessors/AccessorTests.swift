@@ -137,6 +137,7 @@ struct AccessorTests {
     let other = ModelContext(container)
     let gauge = try #require(other.model(for: made.persistentModelID) as? Gauge)
     let core = other.managedObjectContext
+    core.refreshAllObjects()
     let coordinator = try #require(core.persistentStoreCoordinator)
     for store in coordinator.persistentStores { try coordinator.remove(store) }
     var told = 0

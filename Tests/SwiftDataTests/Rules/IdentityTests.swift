@@ -190,7 +190,7 @@ struct IdentityTests {
     #expect(there.author?.books.first === there)
   }
 
-  @Test("S27: model(for:) makes a fault, registeredModel(for:) gives what is there")
+  @Test("S27: model(for:) makes a model, registeredModel(for:) gives what is there")
   func lookingUp() throws {
     let container = try makeContainer()
     let context = ModelContext(container)
@@ -202,6 +202,8 @@ struct IdentityTests {
     #expect(none == nil)
     let fault = try #require(other.model(for: book.persistentModelID) as? Book)
     #expect(fault.title == "One")
+    // It has been read, where the row was near.
+    #expect(other.managedObjectContext.statistics.faultsFired == 1)
     let some: Book? = other.registeredModel(for: book.persistentModelID)
     #expect(some === fault)
   }
