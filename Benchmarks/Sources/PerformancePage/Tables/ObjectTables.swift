@@ -126,6 +126,7 @@ extension PageTable {
         Column(title: "native", content: .figure(Part(contender: "native Strata"))),
         Column(title: "× native", content: .figure(ratio, .spread)),
         Column(title: "required", content: .verdict([[(ratio, "")]])),
+        Column(title: "GRDB's records", content: .figureIfAny(Part(contender: "GRDB's records"))),
       ],
       rows: [
         row("insert and save, ms", "insert", .time, "ms"),
