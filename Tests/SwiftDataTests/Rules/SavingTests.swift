@@ -359,7 +359,7 @@ struct SavingTests {
     #expect(log.updated == [kept.persistentModelID] && log.inserted.isEmpty)
   }
 
-  @Test("S39: an observer of Core Data's didSave that saves again leaves the identifiers of the first save alone")
+  @Test("S39: an observer of Core Data's didSave that saves again leaves the identifiers of the first alone")
   func savesInDidSave() throws {
     let context = ModelContext(try makeContainer())
     context.autosaveEnabled = false
@@ -367,7 +367,8 @@ struct SavingTests {
     nonisolated(unsafe) let seen = context
     let again = Log()
     let observer = NotificationCenter.default.addObserver(
-      forName: ManagedObjectContext.didSaveObjectsNotification, object: context.managedObjectContext, queue: nil
+      forName: ManagedObjectContext.didSaveObjectsNotification, object: context.managedObjectContext,
+      queue: nil
     ) { _ in
       guard again.entries.isEmpty else { return }
       again.entries.append("again")
