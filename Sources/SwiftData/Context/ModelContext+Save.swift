@@ -33,7 +33,10 @@ extension ModelContext {
     var updated: [ManagedObject] = []
     var received: [ManagedObject] = []
     var gone: [ManagedObjectID] = []
-    let inserted: [ManagedObjectID]
+    var inserted: [ManagedObjectID]
+    let outer = deletedByInnerSaves
+    deletedByInnerSaves = []
+    defer { deletedByInnerSaves = outer.map { $0.union(deletedByInnerSaves ?? []).union(gone) } }
     do {
       inserted = try rows.saveListing {
         PostingTurn.shared.withTurn { NotificationCenter.default.post(name: Self.willSave, object: self) }
@@ -49,7 +52,14 @@ extension ModelContext {
     } catch {
       throw FoundationErrors.error(for: error)
     }
+    if let deleted = deletedByInnerSaves, !deleted.isEmpty { inserted.removeAll(where: deleted.contains) }
     var new = inserted.map { PersistentIdentifier($0) }
+    if !updated.isEmpty || !received.isEmpty {
+      // What others have deleted, or children have inserted, may have been inserted by the save.
+      let own = Set(inserted)
+      received.removeAll { own.contains($0.objectID) }
+      updated.removeAll { own.contains($0.objectID) }
+    }
     new += takeIdentifiers(of: &received)
     let changed = takeIdentifiers(of: &updated)
     rows.showMerged()

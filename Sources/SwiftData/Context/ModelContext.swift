@@ -51,6 +51,8 @@ public class ModelContext: Equatable, _SendableMetatype {
   /// Drafts that are to be inserted, since an initialiser has related them to a model of this context.
   // `@exclusivity(unchecked)`: used where the context is, and no access spans a call into other code.
   @exclusivity(unchecked) final var expected: [AnyDraft] = []
+  /// While a save runs: what those that its observers have begun have deleted.
+  @exclusivity(unchecked) final var deletedByInnerSaves: Set<ManagedObjectID>?
   /// Whether jobs of the main queue may use the context: it was made on the main thread, and no actor has it.
   @exclusivity(unchecked) private(set) final var servesMainThread = MainQueue.isCurrent
   @exclusivity(unchecked) private final var isAutosaveScheduled = false
@@ -194,7 +196,8 @@ public class ModelContext: Equatable, _SendableMetatype {
   private func autosave() {
     guard servesMainThread else { return }
     isAutosaveScheduled = false
-    guard autosaveEnabled, hasChanges else { return }
+    // A save whose observers let the main queue run writes everything itself.
+    guard autosaveEnabled, !rows.isSaving, hasChanges else { return }
     do { try save() } catch { report("a context could not save by itself, its changes stay", error) }
   }
 }

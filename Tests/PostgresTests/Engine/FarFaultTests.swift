@@ -222,7 +222,7 @@ import Testing
     // Somebody has the table for himself, longer than anybody waits.
     let blocker = try PostgresConnection(
       ServerAddress(stand.url), password: nil, deadline: ContinuousClock.now + .seconds(30))
-    try blocker.runText("BEGIN; LOCK TABLE \(stand.table("book")) IN ACCESS EXCLUSIVE MODE")
+    try blocker.hold("LOCK TABLE \(stand.table("book")) IN ACCESS EXCLUSIVE MODE")
     var title: Any?
     let count = trips(stand) { title = books[0].value(forKey: "title") }
     #expect(title == nil)

@@ -42,7 +42,7 @@ import Testing
     let schema = try Library.make().schema()
     let maker = try PostgresConnection(
       ServerAddress(url), password: nil, deadline: ContinuousClock.now + .seconds(30))
-    try maker.runText("BEGIN")
+    try maker.hold()
     try maker.run(AdvisoryLock.tables(of: namespace).waiting)
     var options = PostgresStoreOptions()
     options.timeout = .milliseconds(300)

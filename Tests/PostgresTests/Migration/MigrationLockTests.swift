@@ -38,7 +38,7 @@ import Testing
     try context.make("Author", ["name": "Ada"])
     try context.save()
     let (reader, watcher) = (try connection(stand), try connection(stand))
-    try reader.runText("BEGIN; SELECT * FROM \(stand.table(first)) LIMIT 1")
+    try reader.hold("SELECT * FROM \(stand.table(first)) LIMIT 1")
     let failure = Mutex<(any Error)?>(nil)
     let done = DispatchSemaphore(value: 0)
     Thread {
@@ -85,7 +85,7 @@ import Testing
   @Test func aStoreIsDestroyedWhileOthersReadIt() throws {
     let stand = try ServerStand(Library.make())
     let (reader, watcher) = (try connection(stand), try connection(stand))
-    try reader.runText("BEGIN; SELECT * FROM \(stand.table("book")) LIMIT 1")
+    try reader.hold("SELECT * FROM \(stand.table("book")) LIMIT 1")
     let failure = Mutex<(any Error)?>(nil)
     let done = DispatchSemaphore(value: 0)
     Thread {

@@ -47,3 +47,10 @@ final class ServerStand: Sendable {
   /// The name of a table of the store's, with its namespace.
   func table(_ name: String) -> String { store.mapping.qualified(name) }
 }
+
+extension PostgresConnection {
+  /// Begins a transaction that stays for as long as it takes: on a busy machine the test that waits goes on minutes later, and the server ends sessions that stay idle so long.
+  func hold(_ statements: String = "") throws {
+    try runText("SET idle_in_transaction_session_timeout = 0; BEGIN; \(statements)")
+  }
+}

@@ -1,6 +1,5 @@
 import SwiftData
 import Dispatch
-import StrataCore
 import Testing
 
 @Suite("Insert, change, save")
@@ -305,107 +304,6 @@ struct SavingTests {
     #expect(found["updatedIdentifiers"] == [kept.persistentModelID])
     #expect(found["deletedIdentifiers"] == [goneID])
   }
-
-  @Test("S39: many new models are named in the order of their insertion, with those of a context below")
-  func manyInserted() throws {
-    let context = ModelContext(try makeContainer())
-    context.autosaveEnabled = false
-    let log = IdentifierLog(context)
-    let below = ManagedObjectContext(.confinement)
-    below.parent = context.managedObjectContext
-    let received = try #require(
-      EntityDescription.insertNewObject(forEntityName: "Book", into: below) as ManagedObject?)
-    received.setValue("Below", forKey: "title")
-    try below.save()
-    // So many that their rows are encoded while the changes are told.
-    let books = (0..<5_000).map { Book("\($0)") }
-    for book in books { context.insert(book) }
-    let lastOnes = books.suffix(2)
-    for book in lastOnes { context.delete(book) }
-    try context.save()
-    #expect(log.inserted.dropLast() == books.dropLast(2).map(\.persistentModelID)[...])
-    let titles = log.inserted.suffix(1).map { (context.model(for: $0) as? Book)?.title }
-    #expect(titles == ["Below"])
-    #expect(try context.fetchCount(FetchDescriptor<Book>()) == 4_999)
-  }
-
-  @Test("S39: what an observer of willSave changes is saved and named; a save inside of it throws")
-  func changesInWillSave() throws {
-    let context = ModelContext(try makeContainer())
-    context.autosaveEnabled = false
-    let kept = Book("Kept")
-    context.insert(kept)
-    try context.save()
-    // Unsafe: posted on the thread that saves.
-    nonisolated(unsafe) let seen = (kept: kept, context: context, refused: ErrorLog())
-    let observer = NotificationCenter.default.addObserver(
-      forName: ModelContext.willSave, object: context, queue: nil
-    ) { _ in
-      seen.kept.title = "Stamped"
-      seen.context.insert(Book("Added"))
-      do { try seen.context.save() } catch { seen.refused.codes.append((error as NSError).code) }
-    }
-    let log = IdentifierLog(context)
-    context.insert(Book("New"))
-    try context.save()
-    NotificationCenter.default.removeObserver(observer)
-    #expect(seen.refused.codes == [132_001])
-    #expect(log.inserted.map { (context.model(for: $0) as? Book)?.title } == ["New", "Added"])
-    #expect(log.updated == [kept.persistentModelID])
-    #expect(!context.hasChanges)
-    // The refusal was of that one only.
-    kept.title = "Last"
-    try context.save()
-    #expect(log.updated == [kept.persistentModelID] && log.inserted.isEmpty)
-  }
-
-  @Test("S39: an observer of Core Data's didSave that saves again leaves the identifiers of the first alone")
-  func savesInDidSave() throws {
-    let context = ModelContext(try makeContainer())
-    context.autosaveEnabled = false
-    // Unsafe: posted on the thread that saves.
-    nonisolated(unsafe) let seen = context
-    let again = Log()
-    let observer = NotificationCenter.default.addObserver(
-      forName: ManagedObjectContext.didSaveObjectsNotification, object: context.managedObjectContext,
-      queue: nil
-    ) { _ in
-      guard again.entries.isEmpty else { return }
-      again.entries.append("again")
-      seen.insert(Book("Second"))
-      do { try seen.save() } catch { again.entries.append("\(error)") }
-    }
-    defer { NotificationCenter.default.removeObserver(observer) }
-    let log = IdentifierLog(context)
-    let first = Book("First")
-    context.insert(first)
-    try context.save()
-    #expect(again.entries == ["again"])
-    #expect(log.inserted == [first.persistentModelID])
-    #expect(try context.fetchCount(FetchDescriptor<Book>()) == 2)
-  }
-}
-
-private final class ErrorLog {
-  var codes: [Int] = []
-}
-
-/// The identifiers that the last `didSave` of a context has named.
-private final class IdentifierLog: @unchecked Sendable {
-  // @unchecked Sendable: notifications are posted on the thread that saves, which is the test's.
-  private(set) var inserted: [PersistentIdentifier] = []
-  private(set) var updated: [PersistentIdentifier] = []
-  private var observer: (any NSObjectProtocol)?
-
-  init(_ context: ModelContext) {
-    observer = NotificationCenter.default.addObserver(
-      forName: ModelContext.didSave, object: context, queue: nil
-    ) { [unowned self] note in
-      inserted = note.userInfo?["insertedIdentifiers"] as? [PersistentIdentifier] ?? []
-      updated = note.userInfo?["updatedIdentifiers"] as? [PersistentIdentifier] ?? []
-    }
-  }
-  deinit { if let observer { NotificationCenter.default.removeObserver(observer) } }
 }
 
 /// Lets the main queue run until `condition`, at most a hundred turns.

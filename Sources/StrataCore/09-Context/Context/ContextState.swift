@@ -56,7 +56,7 @@ struct SavingState {
       isOpen = false
       // Stores that wrote without calling back have listed nothing.
       let isListed = outcome.insertedIDs.count == outcome.inserted.count
-      saved = isListed ? outcome.insertedIDs : outcome.inserted.map(\.objectID)
+      saved = isListed ? outcome.insertedIDs : outcome.inserted.map { $0.objectID.with(isTemporary: false) }
     }
   }
 

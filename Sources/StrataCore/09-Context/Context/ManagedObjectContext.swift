@@ -283,6 +283,10 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
   /// notification about what `willSave()` or validation did, in validation and in merge policies. Observers of the did-change
   /// notification that begins a save, `didSave()` and observers of the did-save notifications may save.
   open func save() throws {
+    // Inside of a save that is listed, as observers begin it, this is one of its own.
+    let listing = saving.listing
+    saving.listing = nil
+    defer { saving.listing = listing }
     do { try saveChanges() } catch { throw speaksFoundation ? FoundationErrors.error(for: error) : error }
   }
 

@@ -68,10 +68,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The row with a key, where only a near store has to be asked, and nobody asks for faults that fire.
+  /// The row with a key, where only a near store has to be asked, rows do not go stale, and nobody asks for faults that fire.
   private func rowAhead(_ key: UInt64, _ place: RegisteredStores.Place) -> RowSnapshot? {
-    guard hasNothingUnsavedBelow, !generation.isSet, !place.store.isFar, place.store.contextual == nil,
-      !Watching.concerns(.anyFault), !DebugOutput.current.contains(.faults)
+    guard hasNothingUnsavedBelow, stalenessInterval < 0, !generation.isSet, !place.store.isFar,
+      place.store.contextual == nil, !Watching.concerns(.anyFault), !DebugOutput.current.contains(.faults)
     else { return nil }
     var found: RowSnapshot?
     do {

@@ -10,7 +10,8 @@ extension ManagedObjectContext {
   /// Saves for a module that adds a will-save notification of its own, and lists what is new in its did-save notification.
   ///
   /// - Parameter prepare: Called when the changes have been told, and nothing else has been done: what it changes is saved as well. A save inside of it throws 132001.
-  /// - Returns: The IDs of the objects that this context has inserted and saved: store by store, each in the order of the insertions.
+  /// - Returns: The IDs of the objects that this context has inserted and saved: store by store, each in the order of the insertions. Observers of the did-save
+  ///   notifications may have deleted some since.
   /// - Throws: As `save()`, the library's own errors.
   package final func saveListing(preparedBy prepare: @escaping () -> Void) throws -> [ManagedObjectID] {
     // Observers of the did-save notifications may save as well.
@@ -20,6 +21,9 @@ extension ManagedObjectContext {
     try saveChanges()
     return saving.listing?.saved ?? []
   }
+
+  /// Whether hooks or observers of a save run.
+  package final var isSaving: Bool { saving.isRunning }
 
   func runSave() throws {
     checkAccess()
@@ -57,6 +61,8 @@ extension ManagedObjectContext {
     tellChanges()
     saving.encodingAhead?.wait()
     if let prepare = saving.listing?.takePrepare() {
+      // What has been edited is one group of undo, what `prepare` edits another.
+      undoRecorder?.endEvent()
       saving.begin()
       prepare()
     }
