@@ -108,16 +108,21 @@ import TortureKit
   @Test func processesThatOverwriteConflictsAreFoundOut() throws {
     let seed = RecordedRun.seed()
     let server = try TestServer.required()
-    let namespace = TestServer.freshNamespace()
     var manner = Manner(.together)
     manner.ignoresConflicts = true
-    let way = RecordedRun.Way(url: try server.url(namespace))
-    let run = RecordedRun(
-      try server.url(namespace), [way, way], manner, transactions: RecordedRun.transactions(60), seed: seed)
-    defer { try? PostgresStores.destroy(at: server.url(namespace)) }
-    try run.run()
-    print("DisturbedProcessTests: \(run.summary)")
-    let kinds = Set(run.violations.map(\.kind))
+    var kinds: Set<Anomaly.Kind> = []
+    // Where the machine is busy the processes take turns, and conflicts are few: then once more.
+    for round in 0..<20 where !kinds.isSuperset(of: [.lostUpdate, .lost]) {
+      let namespace = TestServer.freshNamespace()
+      let way = RecordedRun.Way(url: try server.url(namespace))
+      let run = RecordedRun(
+        try server.url(namespace), [way, way], manner, transactions: RecordedRun.transactions(60),
+        seed: seed &+ UInt64(round))
+      defer { try? PostgresStores.destroy(at: server.url(namespace)) }
+      try run.run()
+      print("DisturbedProcessTests: \(run.summary)")
+      kinds.formUnion(run.violations.map(\.kind))
+    }
     #expect(kinds.isSuperset(of: [.lostUpdate, .lost]))
   }
 
