@@ -124,6 +124,8 @@ final class StoreBinding: Sendable {
   let contextual: (any ContextualStore)?
   /// Whether each question to the store costs a way there and back.
   let isFar: Bool
+  /// Whether a row costs one look: no way to a server, no code of the program.
+  @inline(__always) var answersPlainly: Bool { !isFar && contextual == nil }
   /// The number of the store in the order of attaching; never reused, so an index always means the same store.
   let index: Int
   /// Per entity number; nil when the store's configuration does not hold the entity.

@@ -26,7 +26,7 @@ extension ModelContext {
   /// New models get their final identifiers. A new model with the unique values of another row becomes that row, with the new model's values.
   ///
   /// - Throws: `CocoaError` with Core Data's code: 1570 for a missing value, 1580 and 1590 for too few or too many models of a relationship, 1600 for a deletion that a rule denies,
-  ///   for a store that may not or cannot be written. The changes stay unsaved then.
+  ///   for a store that may not or cannot be written, 132001 inside of a save of the same context. The changes stay unsaved then.
   public func save() throws {
     enter()
     guard hasChanges else { return }
@@ -36,7 +36,7 @@ extension ModelContext {
     var inserted: [ManagedObjectID]
     let outer = deletedByInnerSaves
     deletedByInnerSaves = []
-    defer { deletedByInnerSaves = outer.map { $0.union(deletedByInnerSaves ?? []).union(gone) } }
+    defer { deletedByInnerSaves = outer.map { $0.union(deletedByInnerSaves ?? []) } }
     do {
       inserted = try rows.saveListing {
         PostingTurn.shared.withTurn { NotificationCenter.default.post(name: Self.willSave, object: self) }
@@ -53,6 +53,7 @@ extension ModelContext {
       throw FoundationErrors.error(for: error)
     }
     if let deleted = deletedByInnerSaves, !deleted.isEmpty { inserted.removeAll(where: deleted.contains) }
+    if outer != nil { deletedByInnerSaves?.formUnion(gone) }
     var new = inserted.map { PersistentIdentifier($0) }
     if !updated.isEmpty || !received.isEmpty {
       // What others have deleted, or children have inserted, may have been inserted by the save.

@@ -51,7 +51,7 @@ public class ModelContext: Equatable, _SendableMetatype {
   /// Drafts that are to be inserted, since an initialiser has related them to a model of this context.
   // `@exclusivity(unchecked)`: used where the context is, and no access spans a call into other code.
   @exclusivity(unchecked) final var expected: [AnyDraft] = []
-  /// While a save runs: what those that its observers have begun have deleted.
+  /// While a save runs: what the saves that its observers began have deleted.
   @exclusivity(unchecked) final var deletedByInnerSaves: Set<ManagedObjectID>?
   /// Whether jobs of the main queue may use the context: it was made on the main thread, and no actor has it.
   @exclusivity(unchecked) private(set) final var servesMainThread = MainQueue.isCurrent
@@ -126,19 +126,19 @@ public class ModelContext: Equatable, _SendableMetatype {
   /// The models that were inserted since the last save, in the order in which they were.
   public var insertedModelsArray: [any PersistentModel] {
     enter()
-    return models(of: rows.unsavedObjects.inserted)
+    return models(of: rows.unsavedInsertions)
   }
 
   /// The models that have unsaved changes and are neither new nor deleted.
   public var changedModelsArray: [any PersistentModel] {
     enter()
-    return models(of: rows.unsavedObjects.updated)
+    return models(of: rows.unsavedUpdates)
   }
 
   /// The models that the next save deletes.
   public var deletedModelsArray: [any PersistentModel] {
     enter()
-    return models(of: rows.unsavedObjects.deleted)
+    return models(of: rows.unsavedDeletions)
   }
 
   private func models(of objects: [ManagedObject]) -> [any PersistentModel] {
@@ -162,7 +162,7 @@ public class ModelContext: Equatable, _SendableMetatype {
     for draft in expected { draft.destination = nil }
     expected = []
     rows.mergeArrived()
-    for object in rows.unsavedObjects.inserted { (object as? ModelRow)?.keepTargets() }
+    for object in rows.unsavedInsertions { (object as? ModelRow)?.keepTargets() }
     rows.rollback()
     rows.forgetMerged()
   }

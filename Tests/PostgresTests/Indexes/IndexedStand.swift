@@ -63,7 +63,6 @@ final class IndexedStand: Sendable {
   }
 
   /// A transaction that has changed a book, and that whoever builds an index of the table waits for.
-  /// For as long as it takes: on a busy machine the test that waits here may go on minutes later.
   func obstacle() throws -> PostgresConnection {
     let session = try session()
     try session.hold("UPDATE \(stand.table("book")) SET pages = 1 WHERE code = '1'")

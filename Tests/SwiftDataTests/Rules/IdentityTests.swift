@@ -200,12 +200,12 @@ struct IdentityTests {
     let other = ModelContext(container)
     let none: Book? = other.registeredModel(for: book.persistentModelID)
     #expect(none == nil)
-    let fault = try #require(other.model(for: book.persistentModelID) as? Book)
-    #expect(fault.title == "One")
-    // It has been read, where the row was near.
+    let found = try #require(other.model(for: book.persistentModelID) as? Book)
+    // The row has been read, as it is near.
     #expect(other.managedObjectContext.statistics.faultsFired == 1)
+    #expect(found.title == "One")
     let some: Book? = other.registeredModel(for: book.persistentModelID)
-    #expect(some === fault)
+    #expect(some === found)
   }
 
   @Test("S28: a model has a context from its insertion to the save of its deletion")

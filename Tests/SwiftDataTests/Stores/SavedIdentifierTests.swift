@@ -35,20 +35,17 @@ struct SavedIdentifierTests {
     let kept = Book("Kept")
     context.insert(kept)
     try context.save()
-    // Unsafe: posted on the thread that saves.
-    nonisolated(unsafe) let seen = (kept: kept, context: context, refused: ErrorLog())
-    let observer = NotificationCenter.default.addObserver(
-      forName: ModelContext.willSave, object: context, queue: nil
-    ) { _ in
-      seen.kept.title = "Stamped"
-      seen.context.insert(Book("Added"))
-      do { try seen.context.save() } catch { seen.refused.codes.append((error as NSError).code) }
-    }
     let log = IdentifierLog(context)
     context.insert(Book("New"))
-    try context.save()
-    NotificationCenter.default.removeObserver(observer)
-    #expect(seen.refused.codes == [132_001])
+    var refusals: [Int] = []
+    try observing(ModelContext.willSave, of: context) {
+      kept.title = "Stamped"
+      context.insert(Book("Added"))
+      do { try context.save() } catch { refusals.append((error as NSError).code) }
+    } while: {
+      try context.save()
+    }
+    #expect(refusals == [132_001])
     #expect(log.inserted.map { (context.model(for: $0) as? Book)?.title } == ["New", "Added"])
     #expect(log.updated == [kept.persistentModelID])
     #expect(!context.hasChanges)
@@ -62,24 +59,19 @@ struct SavedIdentifierTests {
   func savesInDidSave() throws {
     let context = ModelContext(try makeContainer())
     context.autosaveEnabled = false
-    // Unsafe: posted on the thread that saves.
-    nonisolated(unsafe) let seen = context
-    let again = Log()
-    let observer = NotificationCenter.default.addObserver(
-      forName: ManagedObjectContext.didSaveObjectsNotification, object: context.managedObjectContext,
-      queue: nil
-    ) { _ in
-      guard again.entries.isEmpty else { return }
-      again.entries.append("again")
-      seen.insert(Book("Second"))
-      do { try seen.save() } catch { again.entries.append("\(error)") }
-    }
-    defer { NotificationCenter.default.removeObserver(observer) }
     let log = IdentifierLog(context)
     let first = Book("First")
     context.insert(first)
-    try context.save()
-    #expect(again.entries == ["again"])
+    var rounds = 0
+    try observing(ManagedObjectContext.didSaveObjectsNotification, of: context.managedObjectContext) {
+      rounds += 1
+      guard rounds == 1 else { return }
+      context.insert(Book("Second"))
+      saves(context)
+    } while: {
+      try context.save()
+    }
+    #expect(rounds == 2)
     #expect(log.inserted == [first.persistentModelID])
     #expect(try context.fetchCount(FetchDescriptor<Book>()) == 2)
   }
@@ -112,15 +104,13 @@ struct SavedIdentifierTests {
     context.insert(book)
     try context.save()
     let identifier = book.persistentModelID
-    let observer = NotificationCenter.default.addObserver(
-      forName: ModelContext.willSave, object: context, queue: nil
-    ) { _ in
-      do { try ModelContext(container).delete(model: Book.self) } catch { Issue.record(error) }
-    }
     let log = IdentifierLog(context)
     book.title = "Edited"
-    try context.save()
-    NotificationCenter.default.removeObserver(observer)
+    try observing(ModelContext.willSave, of: context) {
+      do { try ModelContext(container).delete(model: Book.self) } catch { Issue.record(error) }
+    } while: {
+      try context.save()
+    }
     #expect(log.inserted == [identifier] && log.updated.isEmpty)
     #expect(try ModelContext(container).fetch(FetchDescriptor<Book>()).map(\.title) == ["Edited"])
   }
@@ -129,56 +119,50 @@ struct SavedIdentifierTests {
   func savesInDidChange() throws {
     let context = ModelContext(try makeContainer())
     context.autosaveEnabled = false
-    // Unsafe: posted on the thread that saves.
-    nonisolated(unsafe) let seen = context
-    let again = Log()
-    let changes = NotificationCenter.default.addObserver(
-      forName: ManagedObjectContext.didChangeObjectsNotification, object: context.managedObjectContext,
-      queue: nil
-    ) { _ in
-      guard again.entries.isEmpty else { return }
-      again.entries.append("changes")
-      do { try seen.managedObjectContext.save() } catch { again.entries.append("\(error)") }
-    }
-    let saves = NotificationCenter.default.addObserver(
-      forName: ModelContext.willSave, object: context, queue: nil
-    ) { _ in
-      again.entries.append("willSave")
-      seen.insert(Book("Added"))
-    }
-    defer { for observer in [changes, saves] { NotificationCenter.default.removeObserver(observer) } }
     let log = IdentifierLog(context)
     context.insert(Book("First"))
-    try context.save()
-    #expect(again.entries == ["changes", "willSave"])
+    var seen: [String] = []
+    try observing(ManagedObjectContext.didChangeObjectsNotification, of: context.managedObjectContext) {
+      guard seen.isEmpty else { return }
+      seen.append("changes")
+      do { try context.managedObjectContext.save() } catch { Issue.record(error) }
+    } while: {
+      try observing(ModelContext.willSave, of: context) {
+        seen.append("willSave")
+        context.insert(Book("Added"))
+      } while: {
+        try context.save()
+      }
+    }
+    #expect(seen == ["changes", "willSave"])
     #expect(log.inserted.map { (context.model(for: $0) as? Book)?.title } == ["Added"])
     #expect(try context.fetchCount(FetchDescriptor<Book>()) == 2)
   }
 
-  @Test("S39: a new model that an observer of Core Data's didSave has deleted is not named")
-  func deletedInDidSave() throws {
+  @Test(
+    "S39: a new model that an observer of Core Data's didSave has deleted is not named, unless that failed",
+    arguments: [false, true])
+  func deletedInDidSave(fails: Bool) throws {
     let context = ModelContext(try makeContainer())
     context.autosaveEnabled = false
-    let kept = Book("Kept")
-    // Unsafe: posted on the thread that saves.
-    nonisolated(unsafe) let seen = (context: context, gone: Book("Gone"))
-    let again = Log()
-    let observer = NotificationCenter.default.addObserver(
-      forName: ManagedObjectContext.didSaveObjectsNotification, object: context.managedObjectContext,
-      queue: nil
-    ) { _ in
-      guard again.entries.isEmpty else { return }
-      again.entries.append("again")
-      seen.context.delete(seen.gone)
-      do { try seen.context.save() } catch { again.entries.append("\(error)") }
-    }
-    defer { NotificationCenter.default.removeObserver(observer) }
+    let (kept, gone) = (Book("Kept"), Book("Gone"))
     let log = IdentifierLog(context)
     context.insert(kept)
-    context.insert(seen.gone)
-    try context.save()
-    #expect(again.entries == ["again"])
-    #expect(log.inserted == [kept.persistentModelID])
+    context.insert(gone)
+    var rounds = 0
+    try observing(ManagedObjectContext.didSaveObjectsNotification, of: context.managedObjectContext) {
+      rounds += 1
+      guard rounds == 1 else { return }
+      context.delete(gone)
+      guard fails else { return saves(context) }
+      let unnamed = context.managedObjectContext.insertNew(named: "Book")
+      #expect(throws: (any Error).self) { try context.save() }
+      #expect(unnamed != nil)
+    } while: {
+      try context.save()
+    }
+    #expect(rounds == (fails ? 1 : 2))
+    #expect(log.inserted == (fails ? [kept, gone] : [kept]).map(\.persistentModelID))
   }
 
   @Test("S39: what an observer of willSave edits is undone by itself")
@@ -189,28 +173,39 @@ struct SavedIdentifierTests {
     context.insert(book)
     try context.save()
     context.undoManager = UndoManager()
-    // Unsafe: posted on the thread that saves.
-    nonisolated(unsafe) let seen = book
-    let observer = NotificationCenter.default.addObserver(
-      forName: ModelContext.willSave, object: context, queue: nil
-    ) { _ in seen.pages = 7 }
     book.title = "Two"
-    try context.save()
-    NotificationCenter.default.removeObserver(observer)
+    try observing(ModelContext.willSave, of: context) {
+      book.pages = 7
+    } while: {
+      try context.save()
+    }
     context.undoManager?.undo()
     #expect(book.title == "Two" && book.pages == 0)
     context.undoManager?.undo()
     #expect(book.title == "One")
   }
+
+  private func saves(_ context: ModelContext) {
+    do { try context.save() } catch { Issue.record(error) }
+  }
 }
 
-private final class ErrorLog {
-  var codes: [Int] = []
+/// Calls `observer` for each notification of the name that `object` posts while `body` runs.
+private func observing(
+  _ name: Notification.Name, of object: AnyObject, _ observer: @escaping () -> Void,
+  while body: () throws -> Void
+) rethrows {
+  nonisolated(unsafe) let observer = observer  // Unsafe: what `body` has posted is posted on its thread.
+  let token = NotificationCenter.default.addObserver(forName: name, object: object, queue: nil) { _ in
+    observer()
+  }
+  defer { NotificationCenter.default.removeObserver(token) }
+  try body()
 }
 
 /// The identifiers that the last `didSave` of a context has named.
+// @unchecked Sendable: used on the thread that saves, which is the test's.
 private final class IdentifierLog: @unchecked Sendable {
-  // @unchecked Sendable: notifications are posted on the thread that saves, which is the test's.
   private(set) var inserted: [PersistentIdentifier] = []
   private(set) var updated: [PersistentIdentifier] = []
   private var observer: (any NSObjectProtocol)?

@@ -41,8 +41,6 @@ struct SavingState {
   /// What a module adds to one save.
   struct Listing {
     private var prepare: (() -> Void)?
-    /// Whether the save has not written yet: those that observers begin later are not listed.
-    private(set) var isOpen = true
     private(set) var saved: [ManagedObjectID] = []
 
     init(prepare: @escaping () -> Void) { self.prepare = prepare }
@@ -52,8 +50,6 @@ struct SavingState {
       return prepare
     }
     mutating func end(_ outcome: ManagedObjectContext.SaveOutcome) {
-      if !isOpen { return }
-      isOpen = false
       // Stores that wrote without calling back have listed nothing.
       let isListed = outcome.insertedIDs.count == outcome.inserted.count
       saved = isListed ? outcome.insertedIDs : outcome.inserted.map { $0.objectID.with(isTemporary: false) }

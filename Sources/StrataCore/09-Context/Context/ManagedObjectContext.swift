@@ -393,19 +393,16 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
     checkAccess()
     return Set(changes.deleted + receivedObjects(.delete))
   }
-  /// New, changed and deleted objects, each in the order in which they came to be so. Quicker than the sets where there are many.
-  package final var unsavedObjects:
-    (inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject])
-  {
-    checkAccess()
-    return (changes.inserted + receivedObjects(.insert), unsavedUpdates, unsavedDeletions)
-  }
-  /// Those of ``unsavedObjects`` that have changed.
+  // The same in the order in which they came to be so. Quicker than the sets where there are many.
+
+  /// New objects that have not been saved.
+  package final var unsavedInsertions: [ManagedObject] { changes.inserted + receivedInsertions }
+  /// Objects with unsaved edits.
   package final var unsavedUpdates: [ManagedObject] {
     checkAccess()
     return changes.updated + receivedObjects(.update)
   }
-  /// Those of ``unsavedObjects`` that the next save deletes.
+  /// Objects the next save deletes.
   package final var unsavedDeletions: [ManagedObject] {
     checkAccess()
     return changes.deleted + receivedObjects(.delete)

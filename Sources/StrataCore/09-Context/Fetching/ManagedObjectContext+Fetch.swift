@@ -68,11 +68,16 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The row with a key, where only a near store has to be asked, rows do not go stale, and nobody asks for faults that fire.
+  /// Whether a row is what its store has: nothing unsaved lies below, no generation is set. And nobody asks for faults that fire.
+  @inline(__always)
+  final var readsRowsPlainly: Bool {
+    hasNothingUnsavedBelow && !generation.isSet && !Watching.concerns(.anyFault)
+      && !DebugOutput.current.contains(.faults)
+  }
+
+  /// The row with a key, where only a near store has to be asked, and rows do not go stale.
   private func rowAhead(_ key: UInt64, _ place: RegisteredStores.Place) -> RowSnapshot? {
-    guard hasNothingUnsavedBelow, stalenessInterval < 0, !generation.isSet, !place.store.isFar,
-      place.store.contextual == nil, !Watching.concerns(.anyFault), !DebugOutput.current.contains(.faults)
-    else { return nil }
+    guard readsRowsPlainly, place.store.answersPlainly, stalenessInterval < 0 else { return nil }
     var found: RowSnapshot?
     do {
       _ = try place.store.store.readRow(hierarchy: place.bound.hierarchyNumber, primaryKey: key) {

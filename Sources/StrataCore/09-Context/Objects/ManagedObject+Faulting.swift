@@ -134,13 +134,11 @@ extension ManagedObject {
   /// The same for an object of `context`. Nothing is told of it, so no code of the application can let go of the context meanwhile, and no references are counted.
   @inline(__always)
   private final func loadStoredRow(of context: ManagedObjectContext) throws -> StoredRow {
-    guard context.hasNothingUnsavedBelow, !context.generation.isSet, !Watching.concerns(.anyFault),
-      !DebugOutput.current.contains(.faults), let kept = context.locate(objectID)
-    else { return .elsewhere }
+    guard context.readsRowsPlainly, let kept = context.locate(objectID) else { return .elsewhere }
     defer { withExtendedLifetime(kept) {} }
     return try Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
       // Transient values may be objects of the application, whose end would run in the store's transaction.
-      if place.store.isFar || place.store.contextual != nil || transients != nil { return .elsewhere }
+      if !place.store.answersPlainly || transients != nil { return .elsewhere }
       var isOfEntity = true
       let isThere: Bool
       do {

@@ -217,7 +217,7 @@ extension ManagedObjectContext {
           if outcome.notices.isEmpty {
             outcome.sets = save.didSaveSets(known: changes.hasNoted ? nil : saving.lastInserted)
           }
-          if saving.listing?.isOpen == true { save.listInserted() }
+          if saving.listing != nil { save.listInserted() }
           save.adoptEarly()
         }
       }
