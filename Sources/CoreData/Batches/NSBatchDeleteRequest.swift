@@ -40,11 +40,14 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
     if let identifiers {
       request = BatchDeleteRequest(objectIDs: identifiers)
     } else {
-      request = BatchDeleteRequest(fetchRequest: try fetchRequest.lowered(for: context).request)
+      let lowered = try fetchRequest.lowered(for: context)
+      try lowered.requireStoresWindow("a batch delete")
+      request = BatchDeleteRequest(fetchRequest: lowered.request)
     }
     request.resultType = resultType.core
     request.mergesIntoContext = false
-    request.affectedStores = affectedStoreIdentifiers
+    // Otherwise those of the fetch request count, which the batch has taken over.
+    if let affectedStoreIdentifiers { request.affectedStores = affectedStoreIdentifiers }
     return NSBatchDeleteResult(try request.outcome(in: context))
   }
 }

@@ -22,7 +22,7 @@ extension NSSet {
 }
 
 extension NSOrderedSet {
-  /// The values of all members in their order.
+  /// The ordered set of the values of all members, `NSNull` for nil; an array where there are decimals among them.
   public func value(forKey key: String) -> Any { KeyPaths.value(key, of: self) ?? NSNull() }
   /// The value of a key path, operators such as `@sum.price` included.
   public func value(forKeyPath keyPath: String) -> Any? { KeyPaths.value(path: keyPath, of: self) }

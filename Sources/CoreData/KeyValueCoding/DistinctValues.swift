@@ -30,10 +30,19 @@ enum DistinctValues {
 
   /// The values as an `NSSet`; as a `Set<AnyHashable>` where there are decimals among them.
   static func set(_ values: [Any]) -> Any {
-    let hasDecimals = values.contains { value in
+    holdDecimals(values) ? Set(list(values).compactMap(element)) : NSSet(array: values)
+  }
+
+  /// The values, each once, as an `NSOrderedSet`; as an array where there are decimals among them.
+  static func orderedSet(_ values: [Any]) -> Any {
+    let distinct = list(values)
+    return holdDecimals(distinct) ? distinct : NSOrderedSet(array: distinct)
+  }
+
+  private static func holdDecimals(_ values: [Any]) -> Bool {
+    values.contains { value in
       if case .decimal? = AttributeValue(value, type: .undefined) { return true }
       return false
     }
-    return hasDecimals ? Set(list(values).compactMap(element)) : NSSet(array: values)
   }
 }

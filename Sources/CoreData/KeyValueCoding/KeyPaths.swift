@@ -13,12 +13,13 @@ enum KeyPaths {
       return key == "@count" ? NSNumber(value: dictionary.count) : dictionary.object(forKey: key)
     case let dictionary as [String: Any]: return dictionary[key]
     default:
-      guard let members = members(of: target) else {
-        stop("Key-value coding: \(type(of: target!)) has no value for the key “\(key)”.")
-      }
+      // An entity, a text, a date: what predicates ask of them in memory.
+      guard let members = members(of: target) else { return KeyedAccess.property(of: target!, key) }
       if key == "@count" { return NSNumber(value: members.count) }
+      // A set leaves nil out; what has an order keeps its place.
+      if isSet(target) { return DistinctValues.set(members.compactMap { value(key, of: $0) }) }
       let values = members.map { value(key, of: $0) ?? NSNull() }
-      return isSet(target) ? DistinctValues.set(values) : values
+      return target is NSOrderedSet ? DistinctValues.orderedSet(values) : values
     }
   }
 

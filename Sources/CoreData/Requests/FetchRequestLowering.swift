@@ -92,6 +92,25 @@ struct LoweredFetch {
 
   var isSortedHere: Bool { !descriptors.isEmpty }
 
+  /// A window of an order that the store cannot make is known only when all objects have been sorted.
+  /// - Throws: `CoreDataError` 134060 when there is such a window: without it, `what` would take all.
+  func requireStoresWindow(_ what: String) throws {
+    guard isSortedHere, limit > 0 || offset > 0 else { return }
+    throw CoreDataError(
+      .coreData,
+      "The window of \(what) is in an order that no store can make: it sorts texts by a SortDescriptor. "
+        + "Use NSSortDescriptor(key:ascending:selector:), or fetch the IDs first. Nothing was done.")
+  }
+
+  /// Rows of a dictionary request cannot be sorted by what compares objects.
+  /// - Throws: `CoreDataError` 134060.
+  func requireStoresOrder(_ what: String) throws {
+    guard isSortedHere else { return }
+    throw CoreDataError(
+      .coreData,
+      "\(what) cannot be sorted by a SortDescriptor of texts; use NSSortDescriptor(key:ascending:selector:).")
+  }
+
   /// All that the store has found, in the order that is asked for, and the window of it.
   func window<Element>(_ elements: [Element]) -> [Element] {
     guard isSortedHere else { return elements }

@@ -64,6 +64,7 @@ extension ManagedObjectContext {
       }
       return try fetch(lowered.request)
     case .dictionaryResultType:
+      try lowered.requireStoresOrder("A request for dictionaries")
       if let rows = try programDictionaries(request) { return rows }
       let rows = try fetch(lowered.request.returning(FetchedDictionary.self))
       return lowered.window(rows.map { NSDictionary(dictionary: $0.dictionary) })

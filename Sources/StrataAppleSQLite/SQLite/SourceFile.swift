@@ -1,6 +1,6 @@
 import CStrataSQLite
 import Foundation
-import Synchronization
+import StrataCore
 
 /// Opens a store of others for reading so that not a byte of it changes and nothing is left beside it.
 ///

@@ -36,7 +36,10 @@ struct InPlaceChange: Sendable {
     for change in changes where change.source.layout.signature != change.destination.layout.signature {
       fills.append(try Self.fill(change, catalogue))
     }
-    self.fills = RowFills(fills: fills, renamings: changes.compactMap(Self.renaming), versions: versions)
+    let indexNames = AddedIndexNames(pairing)
+    self.fills = RowFills(
+      fills: fills, renamings: changes.compactMap(Self.renaming), versions: versions,
+      keptIndex: { indexNames.kept($0, in: $1) })
   }
 
   /// Nil when all attributes keep their names.
@@ -194,7 +197,7 @@ struct InPlaceChange: Sendable {
       case .constant(let value): values[slot] = value
       }
     }
-    for number in numbers { try requireSameMeaning(number, origins, change, catalogue) }
+    for number in numbers { try requireSameMeaning(number, origins, values, change, catalogue) }
     if numbers.contains(where: { catalogue.layouts[$0]?.signature == new.layout.signature }) {
       throw Obstacle(reason: "\(old.name) comes back to names that it had before")
     }
@@ -207,7 +210,8 @@ struct InPlaceChange: Sendable {
 
   /// Rows of an earlier layout are read by names: these must lead to the same values as by way of the layout of now.
   private static func requireSameMeaning(
-    _ number: UInt16, _ origins: [Int], _ change: MigrationPlan.Entity, _ catalogue: StoreCatalogue
+    _ number: UInt16, _ origins: [Int], _ values: [AttributeValue], _ change: MigrationPlan.Entity,
+    _ catalogue: StoreCatalogue
   ) throws(Obstacle) {
     let (old, new) = (change.source, change.destination)
     guard let layout = catalogue.layouts[number] else {
@@ -223,6 +227,27 @@ struct InPlaceChange: Sendable {
       guard after.source(of: slot) == expected else {
         throw Obstacle(reason: "\(new.name).\(new.attributes[slot].name) had another meaning before")
       }
+    }
+    try requireRoom(layout, after, values, new)
+  }
+
+  /// What old rows show by default has to fit into them: where it may not, values must be moved out of the rows.
+  private static func requireRoom(
+    _ old: RowLayout, _ transcoder: RowTranscoder, _ values: [AttributeValue], _ entity: EntitySchema
+  ) throws(Obstacle) {
+    let layout = entity.layout
+    var (most, growth) = (layout.fixedEnd, layout.fixedEnd - old.fixedEnd)
+    for slot in layout.variableSlots.map({ Int($0) }) {
+      if transcoder.source(of: slot) == nil {
+        let length = RowEncoder.variableLength(of: values[slot])
+        most += length
+        growth += length
+      } else {
+        most += layout.kind(of: slot) == .decimal ? DecimalBytes.maximumLength : RowFormat.maximumInlineLength
+      }
+    }
+    if growth > 0, most > RowFormat.maximumRowLength {
+      throw Obstacle(reason: "rows of \(entity.name) may become too long")
     }
   }
 }

@@ -86,18 +86,4 @@ struct MigrationDraft {
     if let replaced, (try? file.status())?.identity.inode == replaced.inode { return draft.forget() }
     draft.remove()
   }
-
-  /// Files that were replaced and have not got their names yet, because a process has died, get them.
-  ///
-  /// - Parameter replaced: The files that the store has taken the place of.
-  static func nameReplaced(beside file: StoreFile, _ replaced: [ReplacedFile]) throws {
-    if replaced.isEmpty { return }
-    for path in StoreDraft.exchanged(beside: file) {
-      guard case .success(let status) = file.system.status(path),
-        let known = replaced.first(where: { $0.inode == status.identity.inode })
-      else { continue }
-      let code = file.system.renameExclusively(path, file.path(of: known))
-      if code != 0 { throw StorageError(-code, "rename", path: path) }
-    }
-  }
 }

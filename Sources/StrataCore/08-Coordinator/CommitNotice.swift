@@ -19,6 +19,8 @@ struct CommitNotice: Sendable {
   var unsaidTouches: [RowTouch] = []
   /// Of a batch, instead of rows: which have changed. A context that holds some of them reads these.
   var batch: BatchChanges?
+  /// False when the store had nothing to write: then the number is that of an earlier commit, perhaps another process's.
+  var hasWritten = true
   /// Whether another process has committed: then `batch` says what is known of it.
   var isForeign = false
   /// How long the changes were in the hands of the store, and waited there for others: known to who has saved, while somebody asks for saves.

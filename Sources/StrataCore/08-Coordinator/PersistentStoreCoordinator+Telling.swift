@@ -42,10 +42,11 @@ extension PersistentStoreCoordinator {
   func tell(_ notice: CommitNotice) {
     guard let binding = binding(notice.storeIndex) else { return }
     func tell() { if notice.count > 0 || !notice.changes.isEmpty { tellObservers(notice) } }
-    if let follower = binding.follower {
+    guard let follower = binding.follower else { return tell() }
+    if notice.hasWritten {
       follower.tellOwn(notice.commitNumber, reportsChange: binding.postsRemoteChanges, tell)
     } else {
-      tell()
+      follower.tellNothingWritten(tell)
     }
   }
 

@@ -386,7 +386,7 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
         written.touched += result.touched
         return CommitNotice(
           storeIndex: index, commitNumber: result.commitNumber, origin: origin, changes: written,
-          derivedRows: result.derivedRows, unsaidTouches: result.touched)
+          derivedRows: result.derivedRows, unsaidTouches: result.touched, hasWritten: result.hasWritten)
       }
       let asked = Watching.concerns(.saves) ? ContinuousClock.now : nil
       func timed(_ result: CommitResult) -> CommitNotice {
@@ -420,7 +420,7 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     @Sendable func notice(_ outcome: BatchOutcome) -> CommitNotice {
       CommitNotice(
         storeIndex: index, commitNumber: outcome.commitNumber, origin: origin, changes: ChangeSet(),
-        batch: outcome.changes)
+        batch: outcome.changes, hasWritten: outcome.hasWritten)
     }
     do {
       let outcome = try binding.commits.execute(batch, deadline: nil) { outcome in

@@ -134,6 +134,9 @@ final class StoreFollower: @unchecked Sendable {
     if reportsChange { queue.async { self.listener.changed(number, others) } }
   }
 
+  /// `tell` says what came of a write that has written nothing: no commit was told with it.
+  func tellNothingWritten(_ tell: () -> Void) { order.withLock(tell) }
+
   /// Reports those that were not reported yet. Under `order`.
   private func deliver(_ commits: [JournaledCommit]) {
     for commit in commits {

@@ -25,6 +25,8 @@ struct AdoptedTable: Sendable, Hashable, Codable {
   let sequence: String
   /// The foreign keys that are made deferrable, and that were not.
   let constraints: [String]
+  /// By column, without quotes: how many characters a text may have. Nil where an earlier version has taken the table over, and did not look.
+  let lengths: [String: Int]?
 
   /// - Throws: ``StorageError`` `.damaged` for what the catalogue does not keep.
   init(_ text: String) throws {
@@ -34,9 +36,12 @@ struct AdoptedTable: Sendable, Hashable, Codable {
     self = table
   }
 
-  init(namespace: String, name: String, key: String, sequence: String, constraints: [String]) {
+  init(
+    namespace: String, name: String, key: String, sequence: String, constraints: [String],
+    lengths: [String: Int]
+  ) {
     (self.namespace, self.name, self.key) = (namespace, name, key)
-    (self.sequence, self.constraints) = (sequence, constraints)
+    (self.sequence, self.constraints, self.lengths) = (sequence, constraints, lengths)
   }
 
   var relation: String { StoreMapping.qualified(name, namespace) }
@@ -69,6 +74,7 @@ extension TableMapping {
     let columns = columns.map { column in
       var column = column
       column.isAdopted = true
+      column.maximumLength = adopted.lengths?[AdoptionCheck.plain(column.name)]
       return column
     }
     return TableMapping(

@@ -47,7 +47,7 @@ struct AdoptionCheck {
 
   // MARK: Columns
 
-  private static func plain(_ quoted: String) -> String {
+  static func plain(_ quoted: String) -> String {
     String(quoted.dropFirst().dropLast()).replacing("\"\"", with: "\"")
   }
 
@@ -88,6 +88,18 @@ struct AdoptionCheck {
       reasons.append(says(name, "is NOT NULL, and \(column.path) is optional."))
     }
     return reasons
+  }
+
+  /// How many characters a text may have, by column: `character varying(80)`.
+  var lengths: [String: Int] {
+    var lengths: [String: Int] = [:]
+    for column in table.columns {
+      guard column.type == .text, let type = facts.column(Self.plain(column.name))?.type,
+        type.hasPrefix("character varying("), let length = Int(type.dropFirst(18).prefix { $0 != ")" })
+      else { continue }
+      lengths[Self.plain(column.name)] = length
+    }
+    return lengths
   }
 
   /// Columns that the model does not name must do without a value.

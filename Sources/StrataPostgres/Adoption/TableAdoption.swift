@@ -42,7 +42,7 @@ struct TableAdoption {
       adopted.append(
         AdoptedTable(
           namespace: namespace, name: table.plainName, key: key, sequence: sequence.name,
-          constraints: check.foreignKeys.filter { !$0.isDeferrable }.map(\.name)))
+          constraints: check.foreignKeys.filter { !$0.isDeferrable }.map(\.name), lengths: check.lengths))
     }
     guard reasons.isEmpty, adopted.count == mapping.tables.count else { throw Self.refused(reasons) }
     return try mapping.adopting(adopted)

@@ -33,7 +33,7 @@ extension CommitRun {
     try batch.progress.stopIfCancelled()
     guard writing.hasWritten else {
       _ = connection.reset()
-      return BatchOutcome(commitNumber: number - 1, changes: writing.finish())
+      return BatchOutcome(commitNumber: number - 1, changes: writing.finish(), hasWritten: false)
     }
     let mark = UInt64.random(in: 1...UInt64(Int64.max))
     let note = note(batch.origin, writing.notes, mark)

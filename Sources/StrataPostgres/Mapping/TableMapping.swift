@@ -18,6 +18,8 @@ struct ColumnMapping: Sendable {
   var hasPrefixIndex = false
   /// Whether somebody else has made it.
   var isAdopted = false
+  /// How many characters a text may have, in a column of somebody else's that says so. The server cuts spaces off beyond that, without a word.
+  var maximumLength: Int?
 
   /// What stands behind the name where texts are put in order: the store's own columns are in the order of the bytes by themselves.
   var order: String { isAdopted && type == .text ? " COLLATE \"C\"" : "" }

@@ -9,6 +9,9 @@ struct FetchStatement {
   /// Whether nothing can match, so that the server need not be asked.
   let isEmpty: Bool
 
+  /// What conditions may bind, so that limit and offset find room as well.
+  private static let mostParameters = SQLStatement.mostParameters - 100
+
   /// The statement for a request in a mode. Rows that are left to a filter are asked for with their values, whatever the mode.
   init(_ request: EngineRequest, _ mode: FetchMode, _ mapping: StoreMapping) {
     let resolved = request.request
@@ -25,7 +28,12 @@ struct FetchStatement {
     }
     for (place, conjunct) in request.conjuncts.enumerated() {
       if case .none = conjunct { isEmpty = true }
-      let condition = predicates.condition(conjunct, table, resolved.entity.number, alias)
+      let before = predicates
+      var condition = predicates.condition(conjunct, table, resolved.entity.number, alias)
+      if predicates.statement.oids.count > Self.mostParameters {
+        // More than the wire takes: rows are looked at here.
+        (predicates, condition) = (before, nil)
+      }
       if let condition, condition.text != "true" { conditions.append("(\(condition.text))") }
       if condition?.isExact != true { undecided.append(place) }
     }

@@ -264,13 +264,40 @@ package final class PostgresStore: StoreEngine {
   package func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     try read { reading, _ in try reading.fetch(request, mode: mode) }
   }
-  /// Rows and what they lead to come from one state of the store. Not tried again: the collector has some of them then.
+  /// Rows and what they lead to come from one state of the store. Once more when the connection turns out to be dead before there is one: the collector may have some of
+  /// the rows later.
   package func collect(into collector: DictionaryCollector) throws {
-    try requireOpen()
-    do {
-      try readOnce { reading, _ in try reading.inOneState { try reading.collect(into: collector) } }
-    } catch let error as SQLError { throw explained(error.storageError("read store", pool.address.words)) }
+    var hasBegun = false
+    try survivingLoss("read store", unless: { hasBegun }) {
+      try readOnce { reading, _ in
+        try reading.inOneState {
+          hasBegun = true
+          try reading.collect(into: collector)
+        }
+      }
+    }
   }
+
+  /// Runs `body`, and once more when the connection turns out to be dead.
+  private func survivingLoss<R>(
+    _ operation: String, unless isTooLate: () -> Bool, _ body: () throws -> R
+  ) throws -> R {
+    try requireOpen()
+    var isSecond = false
+    while true {
+      do {
+        return try body()
+      } catch let error as StorageError where error.kind == .unreachable && !isSecond && !isTooLate() {
+        isSecond = true
+      } catch let error as SQLError where error.kind == .unreachable && !isSecond && !isTooLate() {
+        isSecond = true
+      } catch let error as SQLError {
+        throw explained(error.storageError(operation, pool.address.words))
+      }
+      pool.dropIdle()
+    }
+  }
+
   package func explain(_ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool) throws
     -> FetchExplanation.StorePart?
   {
@@ -310,12 +337,11 @@ package final class PostgresStore: StoreEngine {
   }
 
   package func makeSnapshot() throws -> (any StoreSnapshot)? {
-    try requireOpen()
-    do {
-      return try PostgresSnapshot(
+    try survivingLoss("pin store", unless: { false }) {
+      try PostgresSnapshot(
         pool, mapping, identifier: identifier, share: max(1, options.maximumConnections / 3),
         timeout: options.timeout)
-    } catch let error as SQLError { throw explained(error.storageError("pin store", pool.address.words)) }
+    }
   }
 
   // MARK: Writing

@@ -118,7 +118,8 @@ final class PostgresConnection: @unchecked Sendable {
 
   /// Whether the connection can still be used.
   var isUsable: Bool {
-    PQstatus(handle) == CONNECTION_OK && process == getpid() && PQpipelineStatus(handle) == PQ_PIPELINE_OFF
+    PQstatus(handle) == CONNECTION_OK && process == getpid() && !isGivenUp
+      && PQpipelineStatus(handle) == PQ_PIPELINE_OFF
   }
 
   /// How many statements the session keeps prepared.
@@ -178,7 +179,14 @@ final class PostgresConnection: @unchecked Sendable {
       throw StorageError(
         .forked, operation: "talk to server", path: "", detail: "The connection was opened before a fork.")
     }
+    try requireAnswers()
     if statements.isEmpty { return [] }
+    if let large = statements.first(where: { $0.oids.count > SQLStatement.mostParameters }) {
+      throw StorageError(
+        .tooLarge, operation: "talk to server", path: "",
+        detail:
+          "A statement has \(large.oids.count) values, and PostgreSQL takes \(SQLStatement.mostParameters).")
+    }
     if !statements.contains(where: \.isCopy) { return try runTogether(statements[...], deadline) }
     var results: [SQLResult] = []
     var rest = statements[...]
@@ -429,6 +437,7 @@ final class PostgresConnection: @unchecked Sendable {
   /// - Throws: as `run`.
   @discardableResult
   func runText(_ text: String, deadline: ContinuousClock.Instant? = nil) throws -> SQLResult? {
+    try requireAnswers()
     guard PQsendQuery(handle, text) == 1 else { throw lost() }
     roundTrips += 1
     let patience = Self.patience(deadline)
@@ -512,9 +521,24 @@ final class PostgresConnection: @unchecked Sendable {
     }
   }
 
-  /// Asks the server to give up what it is doing. The connection is closed by whoever holds it: an answer may still come.
+  /// Whether an answer was waited for in vain: one may still come, and the server may still be asked to give the statement up.
+  private var isGivenUp = false
+
+  /// - Throws: ``StorageError`` `.unreachable` when an earlier answer may still come, which would be taken for that of another statement.
+  private func requireAnswers() throws {
+    guard isGivenUp else { return }
+    throw StorageError(
+      .unreachable, operation: "talk to server", path: "",
+      detail: "The connection was given up, since \(server) had not answered in time.")
+  }
+
+  /// Has the server asked to give up what it is doing. The connection is not used again: an answer may still come.
   private func timeout() -> StorageError {
-    if PQstatus(handle) == CONNECTION_OK { try? canceller().cancel() }
+    if PQstatus(handle) == CONNECTION_OK, let canceller = try? canceller() {
+      // Who asks makes a connection of his own, for which a server that stands still has no answer.
+      Thread { canceller.cancel() }.start()
+    }
+    isGivenUp = true
     return StorageError(
       .serverBusy, operation: "talk to server", path: "", detail: "\(server) has not answered in time.")
   }

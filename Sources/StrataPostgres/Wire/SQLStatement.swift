@@ -9,6 +9,9 @@ protocol CopiedBytes: Sendable {
 
 /// A statement with its parameters, which are always bound and never part of the text.
 struct SQLStatement: Sendable {
+  /// How many parameters the wire has room for: their number is of 16 bits.
+  static let mostParameters = 65_535
+
   private(set) var text: String
   /// The server's numbers of the parameters' types.
   private(set) var oids: [UInt32] = []

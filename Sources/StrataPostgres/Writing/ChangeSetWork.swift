@@ -137,7 +137,8 @@ final class ChangeSetWork {
     for (hierarchy, keys) in deletedKeys {
       outcome.statements.append(rows.delete(keys, hierarchy: hierarchy))
     }
-    outcome.statements += rows.clearings(set.updates) + written
+    let clearings = rows.clearings(set.updates) { stored[address($0.entity, $0.primaryKey)]?.snapshot }
+    outcome.statements += clearings + written
     outcome.statements += links.additions(positions)
     outcome.statements += positions.rowStatements(mapping)
     return outcome

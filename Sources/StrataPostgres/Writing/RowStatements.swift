@@ -239,11 +239,28 @@ struct RowStatements {
         detail: "The large value of \(column.path) of p\(change.primaryKey) is not part of the save.")
     }
     if column.type == .text, value.bytes.contains(0) { throw holdsNUL(column, change.primaryKey) }
+    if let most = column.maximumLength {
+      // Code points: bytes of UTF-8 that continue none.
+      let length = value.bytes.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
+      try requireLength(length, most, column, change.primaryKey)
+    }
     return value.bytes
   }
 
   static func requireStorable(_ value: AttributeValue, _ column: ColumnMapping, _ key: UInt64) throws {
-    if let text = text(value), text.utf8.contains(0) { throw holdsNUL(column, key) }
+    guard let text = text(value) else { return }
+    if text.utf8.contains(0) { throw holdsNUL(column, key) }
+    if let most = column.maximumLength { try requireLength(text.unicodeScalars.count, most, column, key) }
+  }
+
+  private static func requireLength(_ length: Int, _ most: Int, _ column: ColumnMapping, _ key: UInt64) throws
+  {
+    guard length > most else { return }
+    throw StorageError(
+      .invalid, operation: "commit", path: "",
+      detail:
+        "\(column.path) of p\(key) has \(length) characters, and its column holds \(most). Nothing was saved."
+    )
   }
 
   static func isOfOtherType(_ column: ColumnMapping, _ key: UInt64) -> StorageError {
@@ -338,25 +355,43 @@ struct RowStatements {
 
   // MARK: Uniqueness
 
-  /// The statements that make room where rows exchange values that must be unique: the server looks at each row by itself.
+  /// The statements that make room where rows take over values that must be unique from each other: the server looks at each row by itself.
   ///
-  /// Only columns are cleared that the same save rewrites in the same row: no other statement would bring the value back.
-  func clearings(_ updates: [RowChange]) -> [SQLStatement] {
+  /// Only rows are cleared whose values another row of the save gets, and only columns that the same save rewrites in the same row: no other statement would bring the
+  /// value back. A column of an optional attribute is preferred: one of somebody else's may be NOT NULL.
+  /// - Parameter stored: The row as it is now, of an update; nil when that is not known.
+  func clearings(_ updates: [RowChange], stored: (RowChange) -> RowSnapshot?) -> [SQLStatement] {
     var statements: [SQLStatement] = []
     let schema = mapping.schema
     for index in schema.indexes where index.isUnique {
+      let owner = schema.entities[index.owner]
       let table = mapping.table(ofEntity: index.owner)
       let parts = index.parts.compactMap { part in
         table.column(index.owner, part.slot).map { (slot: part.slot, column: $0) }
       }
-      // By place in `parts`: a row with one null takes no part in the index.
-      var keys = [[UInt64]](repeating: [], count: parts.count)
-      for update in updates where schema.entities[index.owner].subtree.contains(update.entity) {
-        guard let place = parts.firstIndex(where: { update.changedSlots.contains($0.slot) }) else { continue }
-        keys[place].append(update.primaryKey)
+      let slots = parts.map(\.slot)
+      let changes = updates.filter { update in
+        owner.subtree.contains(update.entity) && slots.contains { update.changedSlots.contains($0) }
       }
       // One row exchanges nothing.
-      guard keys.reduce(0, { $0 + $1.count }) > 1 else { continue }
+      guard changes.count > 1 else { continue }
+      var takers: [[AttributeValue?]: Set<UInt64>] = [:]
+      for change in changes {
+        guard let values = Self.values(change.row, slots, schema.entities[change.entity]) else { continue }
+        takers[values, default: []].insert(change.primaryKey)
+      }
+      // By place in `parts`: a row with one null takes no part in the index.
+      var keys = [[UInt64]](repeating: [], count: parts.count)
+      for change in changes {
+        if let row = stored(change) {
+          guard let old = Self.values(row, slots, schema.entities[change.entity]),
+            takers[old]?.contains(where: { $0 != change.primaryKey }) == true
+          else { continue }
+        }
+        let changed = slots.indices.filter { change.changedSlots.contains(slots[$0]) }
+        let optional = changed.first { owner.attributes[slots[$0]].isOptional }
+        if let place = optional ?? changed.first { keys[place].append(change.primaryKey) }
+      }
       for (part, keys) in zip(parts, keys) where !keys.isEmpty {
         var statement = SQLStatement(
           "UPDATE \(table.name) t SET \(part.column.name) = NULL WHERE t.pk = ANY(")
@@ -365,5 +400,23 @@ struct RowStatements {
       }
     }
     return statements
+  }
+
+  /// The values of a row as the server compares them, nil for one that lies outside of the row; nil when one of them is null.
+  private static func values(_ row: RowSnapshot, _ slots: [Int], _ entity: EntitySchema)
+    -> [AttributeValue?]?
+  {
+    var values: [AttributeValue?] = []
+    for slot in slots {
+      switch row.content(slot, of: entity) {
+      case .outside: values.append(nil)
+      case .value(.null), .value(.reference(0)): return nil
+      // Both zeros are one value to the server.
+      case .value(.double(let number)): values.append(.double(number + 0))
+      case .value(.float(let number)): values.append(.float(number + 0))
+      case .value(let value): values.append(value)
+      }
+    }
+    return values
   }
 }

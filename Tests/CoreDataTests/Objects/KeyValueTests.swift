@@ -115,6 +115,12 @@ struct KeyValueTests {
     let entry = try #require((trip.value(forKey: "entries") as? Set<Entry>)?.first)
     #expect(entry.value(forKeyPath: "trip.name") as? String == "Coast")
     #expect(trip.value(forKeyPath: "entries.title") as? Set<String> == ["a", "b", "c"])
+    // What has no title is not in the set of titles; NSSet leaves nil out, NSArray and NSOrderedSet keep its place.
+    let untitled = Entry(context: context)
+    untitled.setValuesForKeys(["rating": 0, "trip": trip])
+    #expect(trip.value(forKeyPath: "entries.title") as? Set<String> == ["a", "b", "c"])
+    context.delete(untitled)
+    context.processPendingChanges()
     #expect(trip.value(forKeyPath: "entries.@sum.rating") as? Int == 9)
     #expect(trip.value(forKeyPath: "entries.@avg.rating") as? Double == 3)
     #expect(trip.value(forKeyPath: "entries.@max.rating") as? Int == 5)

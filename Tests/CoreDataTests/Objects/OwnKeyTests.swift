@@ -29,6 +29,20 @@ struct OwnKeyTests {
       bird.dictionaryWithValues(forKeys: ["objectID"])["objectID"] as? NSManagedObjectID == bird.objectID)
   }
 
+  @Test("Key paths lead on from an entity and a text; an ordered set has each value once, in order")
+  func furtherKeys() throws {
+    let context = try BirdStand().stocked()
+    let bird = BirdStand.bird("wren", 9, 1, nil, context)
+    #expect(bird.value(forKeyPath: "entity.name") as? String == "Bird")
+    #expect(bird.value(forKeyPath: "name.length") as? Int == 4)
+    let birds = [bird, BirdStand.bird("auk", 1, 1, nil, context), BirdStand.bird("wren", 1, 1, nil, context)]
+    #expect(
+      NSArray(array: birds).value(forKeyPath: "@distinctUnionOfObjects.entity.name") as? [String] == ["Bird"])
+    let names = NSOrderedSet(array: birds).value(forKey: "name") as? NSOrderedSet
+    #expect(names?.array as? [String] == ["wren", "auk"])
+    #expect(NSOrderedSet(array: birds).value(forKeyPath: "name.@count") as? Int == 2)
+  }
+
   @Test("Where objects have left their context, its key gives nil")
   func noContext() throws {
     let model = BirdStand.model()

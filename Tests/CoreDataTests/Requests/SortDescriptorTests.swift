@@ -48,6 +48,31 @@ struct SortDescriptorTests {
       ])
   }
 
+  @Test(
+    "A batch deletes no more than the window of an order that the store cannot make, and dictionaries are refused it"
+  )
+  func windowOfABatch() throws {
+    let context = try BirdStand().stocked()
+    let count = try context.count(for: Bird.fetchRequest())
+    let request = NSFetchRequest<any NSFetchRequestResult>(entityName: "Bird")
+    request.sortDescriptors = [NSSortDescriptor(SortDescriptor<Bird>(\.name))]
+    request.fetchLimit = 1
+    let error = #expect(throws: CocoaError.self) {
+      try context.execute(NSBatchDeleteRequest(fetchRequest: request))
+    }
+    #expect(error?.code == .coreData)
+    #expect(try context.count(for: Bird.fetchRequest()) == count)
+    let rows = NSFetchRequest<NSDictionary>(entityName: "Bird")
+    rows.resultType = .dictionaryResultType
+    rows.propertiesToFetch = ["name"]
+    rows.sortDescriptors = request.sortDescriptors
+    #expect(throws: CocoaError.self) { try context.fetch(rows) }
+    // Without a window the order means nothing to a batch.
+    request.fetchLimit = 0
+    try context.execute(NSBatchDeleteRequest(fetchRequest: request))
+    #expect(try context.count(for: Bird.fetchRequest()) == 0)
+  }
+
   @Test("Functions of the application sort in memory and are refused by a fetch")
   func comparators() throws {
     let context = try BirdStand().stocked()

@@ -51,6 +51,12 @@ final class StoreFactTests {
     let request = NSFetchRequest<NSManagedObject>(entityName: "Shared")
     request.affectedStores = [two]
     #expect(try context.fetch(request).map { $0.value(forKey: "name") as? String } == ["3"])
+    let others = NSFetchRequest<any NSFetchRequestResult>(entityName: "Shared")
+    others.affectedStores = [two]
+    let deletion = NSBatchDeleteRequest(fetchRequest: others)
+    deletion.resultType = .resultTypeCount
+    #expect((try context.execute(deletion) as? NSBatchDeleteResult)?.result as? Int == 1)
+    #expect(try self.context(coordinator).texts("Shared", "name") == ["2"])
     try coordinator.remove(two)
     #expect(try self.context(coordinator).texts("Shared", "name") == ["2"])
   }

@@ -118,6 +118,35 @@ struct ReplacedFileTests {
   }
 
   @Test(
+    "what a killed migration has left under the name of its draft goes with the next save, and with the store",
+    arguments: ["save", "destroy"])
+  func leftUnderDraftName(end: String) throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try add(["spot"])
+    try Self.migrate(url)
+    let kept = folder.appendingPathComponent("Spots.strata-before-1")
+    let inode = try #require(try StoreFile(kept.path, .system).status()).identity.inode
+    try FileManager.default.moveItem(
+      at: kept, to: folder.appendingPathComponent(".strata-migration-4194305-abc.\(inode)"))
+    if end == "destroy" {
+      try LMDBStore.destroy(at: url)
+      #expect(try files() == [])
+      return
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.new())
+    let own = try LMDBStore(url: url, schema: coordinator.managedObjectModel.schema())
+    try coordinator.attach(own)
+    let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    try context.performAndWait {
+      let object = ManagedObject(entity: coordinator.managedObjectModel.entities[0], insertInto: context)
+      object.setValue("new", forKey: "name")
+      try context.save()
+    }
+    try coordinator.remove(own)
+    #expect(try files() == ["Spots.strata"])
+  }
+
+  @Test(
     "where two names cannot be exchanged in one step, what is kept is a copy; a name that cannot be given leaves all as it was"
   )
   func exchanging() throws {

@@ -101,6 +101,27 @@ import Testing
     }
   }
 
+  @Test("A row that defaults make longer than a stored one is read, and encoded anew it fits")
+  func longRowsAreRead() throws {
+    let old = try RowLayout.of([SlotKind](repeating: .string, count: 59))
+    let new = try RowLayout.of([SlotKind](repeating: .string, count: 60))
+    let text = AttributeValue.string(String(repeating: "x", count: 1_010))
+    let extra = AttributeValue.string(String(repeating: "y", count: 400))
+    let row = try encode(old, .of(old, [AttributeValue](repeating: text, count: 59))).snapshot
+    let defaults = [AttributeValue](repeating: .null, count: 59) + [extra]
+    let result = try row.withBytes {
+      try RowDecoder.transcode($0, from: old, to: new, stamp: stamp, primaryKey: 1, defaults: defaults)
+    }
+    #expect(result.withBytes { $0.count } > 60_000)
+    #expect((0..<60).allSatisfy { result.value($0, new) == ($0 < 59 ? text : extra) })
+    let draft = RowDraft.make(new)
+    draft[59] = .string(String(repeating: "z", count: 500))
+    let written = try encode(new, draft, over: result, version: 2)
+    #expect(written.snapshot.withBytes { $0.count } <= 60_000)
+    #expect(!written.externals.isEmpty)
+    try written.snapshot.withBytes { try RowDecoder.validate($0, primaryKey: 1, layout: new) }
+  }
+
   @Test("A changed type is refused, not guessed")
   func changedTypesAreRefused() throws {
     let old = try RowLayout.of([.string])

@@ -70,6 +70,37 @@ struct RemoteChangeTests {
     #expect(await eventually { await context.perform { keeper.notes[0].title == "A" } })
   }
 
+  @Test("a batch and a save that have nothing to write hide no commit of others")
+  func nothingWritten() async throws {
+    try stand.make("a")
+    let context = stand.context()
+    let keeper = Keeper()
+    try await context.perform {
+      keeper.objects = try context.fetch(FetchRequest<Note>(entityName: "Note"))
+      _ = keeper.notes[0].title
+    }
+    // A stack of its own: to the first one, its commits are another's.
+    let others = try LiveModel.open(stand.url)
+    let writer = ManagedObjectContext(.privateQueue, coordinator: others)
+    let here = ManagedObjectContext(.privateQueue, coordinator: stand.coordinator)
+    for round in 0..<60 {
+      try writer.performAndWait {
+        let notes = try writer.fetch(FetchRequest<Note>(entityName: "Note"))
+        notes[0].title = "\(round)"
+        try writer.save()
+      }
+      try here.performAndWait {
+        if round % 2 == 1 { return try here.save() }
+        let none = FetchRequest<Note>(entityName: "Note", predicate: Attribute("title") == "nobody")
+        _ = try here.execute(BatchDeleteRequest(fetchRequest: none))
+      }
+      let isTold = await eventually { await context.perform { keeper.notes[0].title == "\(round)" } }
+      #expect(isTold, "round \(round)")
+      if !isTold { break }
+    }
+    for store in others.persistentStores { try others.remove(store) }
+  }
+
   @Test("followsOtherProcesses off: the file is not watched")
   func notFollowed() async throws {
     let stand = try LiveStand { $0.followsOtherProcesses = false }

@@ -294,6 +294,32 @@ struct InPlaceChangeTests {
     #expect(try stand.problems() == [])
   }
 
+  @Test("rule 307: rows that a default value may make too long are written anew, with values outside of them")
+  func longRows() throws {
+    let names = (0..<59).map { "t\($0)" }
+    func model(_ more: [AttributeDescription]) -> ManagedObjectModel {
+      Self.notes(names.map { AttributeDescription($0, .string) } + more)
+    }
+    let (text, extra) = (String(repeating: "x", count: 1_010), String(repeating: "y", count: 200))
+    var texts: [String: Any] = [:]
+    for name in names { texts[name] = text }
+    try addNotes(["a"], stand.open(model([])), texts)
+    let later = model([AttributeDescription("extra", .string, defaultValue: extra)])
+    let context = try stand.open(later)
+    for name in names { #expect(try values(name, context) == ["a": text], "\(name)") }
+    #expect(try values("extra", context) == ["a": extra])
+    #expect(try stand.problems() == [])
+    try context.performAndWait {
+      try context.objectsByName("Note", by: "title")["a"]?.setValue("new", forKey: "t0")
+      try context.save()
+    }
+    #expect(try stand.problems() == [])
+    let again = try stand.open(later)
+    #expect(try values("t0", again) == ["a": "new"])
+    #expect(try values("t58", again) == ["a": text])
+    #expect(try values("extra", again) == ["a": extra])
+  }
+
   @Test("rule 308: a cancelled migration has changed nothing")
   func cancelled() throws {
     try addNotes(["a"], stand.open(Self.notes()))

@@ -92,7 +92,7 @@ public enum StrataObservers {
     let (key, kind) = (threadIsTelling, event.kind)
     let dictionary = Thread.current.threadDictionary
     if dictionary[key] != nil { return false }
-    let entries = state.withLock { $0.entries }.filter { $0.kinds.contains(kind) }
+    let entries = state.withLock { $0.entries.filter { $0.kinds.contains(kind) } }
     dictionary[key] = true
     defer { dictionary[key] = nil }
     for entry in entries { entry.observer.observe(event) }

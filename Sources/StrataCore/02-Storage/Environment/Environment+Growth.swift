@@ -52,6 +52,7 @@ extension Environment {
     }
     for transaction in pinned { transaction.end() }
     log?.detach()
+    inodePin.hold(environment)
     mdb_env_close(environment)
     turn.withdraw()
     closeProbe()
@@ -122,6 +123,7 @@ extension Environment {
         throw error
       }
       lock.withLock { lockIdentity = opened.lockIdentity }
+      inodePin.release()
       log?.forgetSuspicion()
       return .success(opened.handle)
     } catch {

@@ -267,6 +267,7 @@ extension Environment {
       }
     }
     EnvironmentRegistry.current.settle(identity, nil)
+    inodePin.release()
     lock.withLock {
       isFinished = true
       lock.wakeAll()

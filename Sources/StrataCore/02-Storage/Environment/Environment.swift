@@ -55,6 +55,8 @@ final class Environment: @unchecked Sendable {
   var isFinished = false
   /// What LMDB made of the lock file. Replaced when the environment is opened again.
   var lockIdentity: FileSystem.Identity?
+  /// Keeps the file's inode while LMDB does not have it open. Under the gate, and until the registry's entry is gone.
+  let inodePin = InodePin()
   /// See `SoleUse`.
   var lockProbe: Int32?
   /// What those who opened the store made of what is in it.

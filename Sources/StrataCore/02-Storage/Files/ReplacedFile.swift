@@ -30,6 +30,20 @@ extension StoreFile {
   /// Where that file lies.
   func path(of replaced: ReplacedFile) -> String { path(of: replaced.name) }
 
+  /// Files that were replaced and have not got their names yet, because a process has died, get them.
+  ///
+  /// - Parameter replaced: The files that the store has taken the place of.
+  func nameReplaced(_ replaced: [ReplacedFile]) throws {
+    if replaced.isEmpty { return }
+    for path in StoreDraft.exchanged(beside: self) {
+      guard case .success(let status) = system.status(path),
+        let known = replaced.first(where: { $0.inode == status.identity.inode })
+      else { continue }
+      let code = system.renameExclusively(path, self.path(of: known))
+      if code != 0 { throw StorageError(-code, "rename", path: path) }
+    }
+  }
+
   /// Removes these files, as far as they have names of replaced files of this store.
   func remove(_ files: [ReplacedFile]) throws {
     for file in files where isReplacedName(file.name) {

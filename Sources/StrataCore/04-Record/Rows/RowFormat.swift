@@ -29,6 +29,8 @@ enum RowFormat {
   static let format: UInt8 = 1
   static let hasExternalValues: UInt8 = 1
   static let maximumRowLength = RowLayout.maximumRowLength
+  /// What a row may have that is read through another layout and not stored: all of it can be pointed at.
+  static let longestInMemory = Int(UInt16.max)
   static let maximumInlineLength = 1_024
   static let externalLength: UInt16 = 0xFFFF
   static let externalReferenceLength = RowLayout.externalReferenceLength

@@ -38,6 +38,8 @@ struct RowTranscoder: Sendable {
 
   /// Writes the row in the new layout, with the same version and references to the same external values.
   ///
+  /// It may be longer than a stored row: whoever writes it encodes it anew, which moves values out of it.
+  ///
   /// - Throws: `RowError` when `bytes` are no row of the old layout, or defaults do not fit into the row.
   func transcode(
     _ bytes: UnsafeRawBufferPointer, primaryKey: UInt64, stamp: RowStamp, into writer: inout RowSlabWriter
@@ -80,7 +82,7 @@ struct RowTranscoder: Sendable {
           ? RowFormat.externalReferenceLength : RowBytes.variable(base, entry).count
       }
     }
-    guard length <= RowFormat.maximumRowLength else { throw .tooLong(byteCount: length) }
+    guard length <= RowFormat.longestInMemory else { throw .tooLong(byteCount: length) }
     return length
   }
 

@@ -52,7 +52,8 @@ struct BatchRun: StoreWrite {
     try batch.progress.stopIfCancelled()
     let outcome = WriteOutcome(
       value: BatchOutcome(
-        commitNumber: writing.hasWritten ? number : number - 1, changes: writing.finish()),
+        commitNumber: writing.hasWritten ? number : number - 1, changes: writing.finish(),
+        hasWritten: writing.hasWritten),
       catalogue: frame.catalogue, hasWritten: writing.hasWritten)
     attempt.note(outcome, number: number)
     return outcome

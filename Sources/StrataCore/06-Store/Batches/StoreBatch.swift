@@ -149,10 +149,13 @@ package struct BatchOutcome: Sendable {
   package let commitNumber: UInt64
   /// What has changed.
   package let changes: BatchChanges
+  /// Whether the number is of this batch: one that has nothing to write has that of the commit before it, which may be another process's.
+  let hasWritten: Bool
 
-  package init(commitNumber: UInt64, changes: BatchChanges) {
+  package init(commitNumber: UInt64, changes: BatchChanges, hasWritten: Bool = true) {
     self.commitNumber = commitNumber
     self.changes = changes
+    self.hasWritten = hasWritten
   }
 }
 

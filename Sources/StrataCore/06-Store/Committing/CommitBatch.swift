@@ -54,10 +54,10 @@ struct CommitBatch: StoreWrite {
         hasWritten = true
       }
       if hasWritten { number = next }
-      outcome.value.append(
-        .success(
-          CommitResult(
-            commitNumber: number, derivedRows: writer.derivedRows, touched: writer.unsaidTouches)))
+      var result = CommitResult(
+        commitNumber: number, derivedRows: writer.derivedRows, touched: writer.unsaidTouches)
+      result.hasWritten = number > frame.stamp.commitNumber
+      outcome.value.append(.success(result))
     }
     if number > frame.stamp.commitNumber {
       outcome.hasWritten = true

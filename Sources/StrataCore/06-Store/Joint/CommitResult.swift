@@ -9,6 +9,9 @@ package struct CommitResult: Sendable {
   package var derivedRows: [RowChange] = []
   /// Rows that have lost a relationship to a row that the commit deletes, where its change set says nothing of that.
   package var touched: [RowTouch] = []
+  /// Whether the number is of a commit of this store: a change set that has nothing to write has that of the commit before it, which may be
+  /// another process's.
+  var hasWritten = true
   /// How long the change set waited for others, while somebody asks for that.
   var timeWaited = Duration.zero
 

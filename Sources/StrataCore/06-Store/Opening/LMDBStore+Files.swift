@@ -141,7 +141,17 @@ extension LMDBStore {
   /// - Throws: ``StorageError``: `.missing`; `.busy` when the store is open in this process or another; `.aliased`, `.notADatabase` for what is no
   ///   plain file; `.permission`. Nothing is changed then.
   public static func destroy(at url: URL) throws {
+    nameReplacedFiles(at: url)
     try Environment.destroy(path: url.path)
+  }
+
+  /// What a killed migration has left beside the store under its draft's name gets its own, by which it goes with the store. The store may be in
+  /// whatever state.
+  private static func nameReplacedFiles(at url: URL) {
+    guard let file = try? StoreFile(url.path, .system), !StoreDraft.exchanged(beside: file).isEmpty,
+      let files = try? replacedFiles(at: url)
+    else { return }
+    try? file.nameReplaced(files)
   }
 
   /// Empties the store at `url`, whatever state it is in; the file stays (rule 329). What is left is an empty store, 8 KiB in size, which becomes a
@@ -151,6 +161,7 @@ extension LMDBStore {
   ///   `.permission`. Nothing is changed then.
   public static func empty(at url: URL) throws {
     if isInMemory(url) { return }
+    nameReplacedFiles(at: url)
     try Environment.empty(path: url.path)
   }
 
@@ -160,6 +171,8 @@ extension LMDBStore {
   /// - Throws: ``StorageError``: `.busy` when the store at `url` is open in this process or another; `.missing`, `.damaged` and what else opening
   ///   throws for `source`; `.invalid` for one and the same; `.diskFull`. Nothing is changed then.
   public static func replace(at url: URL, with source: URL) throws {
+    // Not while it is what is to be copied.
+    if !source.lastPathComponent.hasPrefix(".strata-") { nameReplacedFiles(at: url) }
     try Environment.replace(path: url.path, with: source.path)
   }
 

@@ -228,7 +228,9 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
     let (environment, meta) = (parts.environment, parts.meta)
     environment.submitWrite { transaction in
       // The files first: a note of files that are gone does no harm.
-      try environment.file.remove(try meta.replacedFiles(transaction.read))
+      let files = try meta.replacedFiles(transaction.read)
+      try? environment.file.nameReplaced(files)
+      try environment.file.remove(files)
       try meta.delete(MetaKeyspace.replacedKey, transaction)
     } completion: { [weak self] result in
       if case .failure = result { self?.hasReplacedFiles.store(true, ordering: .releasing) }

@@ -89,6 +89,8 @@ struct RowFills: Sendable {
   let renamings: [Renaming]
   /// The version of the model that the store must still be of.
   let versions: StoredVersions
+  /// An index that was added to the store, by the names of the new model; nil when it goes.
+  let keptIndex: @Sendable (AddedIndex, Schema) -> AddedIndex?
 
   /// Writes them into a store that has all codes of its new model.
   ///
@@ -100,6 +102,7 @@ struct RowFills: Sendable {
       throw StoreParts.hasOtherModel(parts.environment.path)
     }
     try writeRenamings(catalogue, parts, transaction)
+    try writeAddedIndexes(parts, transaction)
     if fills.isEmpty { return }
     for fill in fills {
       guard let entity = catalogue.schema.entity(named: fill.entityName) else { continue }
@@ -139,6 +142,21 @@ struct RowFills: Sendable {
       let key = HistoryRecoding.key(commit, catalogue.entityCodes[entity.number])
       let earlier = try parts.meta.bytes(key, transaction.read).map { Array($0) }
       try parts.meta.put(key, HistoryRecoding.value(codes, after: earlier), transaction)
+    }
+  }
+}
+
+extension RowFills {
+  /// Indexes that were added to the store go on under the names of now, or go. The opening builds those anew that have other names.
+  private func writeAddedIndexes(_ parts: StoreParts, _ transaction: borrowing WriteTransaction) throws {
+    let meta = parts.meta
+    for old in try StoredIndexes.added(meta, transaction.read) {
+      let new = keptIndex(old, parts.schema)
+      if new == old { continue }
+      try meta.delete("added/" + old.qualifiedName, transaction)
+      guard let new else { continue }
+      let mark = try JSONEncoder.sorted.encode(new)
+      try meta.put("added/" + new.qualifiedName, mark, transaction)
     }
   }
 }

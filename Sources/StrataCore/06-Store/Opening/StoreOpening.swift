@@ -98,6 +98,10 @@ struct StoreOpening {
     }
     // One that is opened as it is may hold the entities of a configuration.
     let versions = options.opensAsItIs ? header.versions : versions
+    if !options.isReadOnly && !options.opensAsItIs {
+      // The name is a help to who looks for the file; the next save tries again.
+      try? parts.environment.file.nameReplaced(header.replaced)
+    }
     return Result(
       parts: parts, catalogue: catalogue, metadata: header.metadata, versions: versions, counters: counters,
       commitNumber: header.commitNumber, hasReplacedFiles: !header.replaced.isEmpty)

@@ -97,12 +97,15 @@ struct SalvageReader {
         draft[slot] = .null
       }
     }
-    if !lost.isEmpty || !references.isEmpty {
+    // One that has become too long by defaults has values moved out of it.
+    if !lost.isEmpty || !references.isEmpty || Int(row.count) > RowFormat.maximumRowLength {
       var writer = RowSlabWriter()
-      (row, _) = try RowEncoder.encode(
+      let (encoded, moved) = try RowEncoder.encode(
         layout: entity.layout, stamp: stamps[found.entity], primaryKey: found.primaryKey,
         version: row.version,
         base: row, draft: draft, into: &writer)
+      row = encoded
+      externals += moved
     }
     let change = RowChange(
       entity: found.entity, primaryKey: found.primaryKey, baseVersion: 0, row: row, externals: externals,

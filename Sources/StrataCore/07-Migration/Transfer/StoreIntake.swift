@@ -313,11 +313,12 @@ package final class StoreIntake {
   }
 
   private func keepAddedIndexes(_ facts: StoreFacts) throws {
+    // A store may name one whose attributes the model no longer has: nothing can be built of it.
     let indexes = try facts.addedIndexes.map { try JSONDecoder().decode(AddedIndex.self, from: $0) }
+      .filter { (try? $0.compiled(number: 0, schema)) != nil }
     if indexes.isEmpty { return }
     let marks = try indexes.map { index -> (key: String, value: Data) in
-      _ = try index.compiled(number: 0, schema)
-      return ("added/" + index.qualifiedName, try JSONEncoder.sorted.encode(index))
+      ("added/" + index.qualifiedName, try JSONEncoder.sorted.encode(index))
     }
     let meta = store.parts.meta
     try store.parts.environment.write { transaction in

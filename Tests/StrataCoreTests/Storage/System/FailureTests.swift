@@ -296,6 +296,12 @@ import Testing
     try failNextAnchor(of: environment)
     #expect(throws: StorageError.self) { try environment.put(rows, "a", "1") }
     #expect(try storageError { _ = try environment.get(rows, "a") }.kind == .io)
+    // As long as it is held, no new file gets the number of its inode: it would be taken for this store.
+    for number in 0..<200 {
+      let other = try Environment.open(path: directory("B\(number)"), options: .scratch)
+      #expect(other.identity != environment.identity)
+      other.close()
+    }
   }
 
   // MARK: Inspection while others write

@@ -58,7 +58,13 @@ struct RowBlock {
   /// The rows from `start` on and what they lie in, for another thread.
   func piece(from start: Int) -> Piece {
     let first = start < rows.count ? Int(rows[start].slab) : slabs.count
-    return Piece(rows: ContiguousArray(rows[start...]), slabs: ContiguousArray(slabs[first...]))
+    // Copies, even of all of them: the block grows on while the other thread reads.
+    var piece = (rows: ContiguousArray<Row>(), slabs: ContiguousArray<RowSlab>())
+    piece.rows.reserveCapacity(rows.count - start)
+    piece.rows.append(contentsOf: rows[start...])
+    piece.slabs.reserveCapacity(slabs.count - first)
+    piece.slabs.append(contentsOf: slabs[first...])
+    return Piece(rows: piece.rows, slabs: piece.slabs)
   }
 
   /// Rows of a block. Unchecked: what lies in slabs does not change once it is written.

@@ -1,0 +1,34 @@
+import Strata
+import StrataCore
+import Testing
+
+@testable import StrataPostgres
+
+/// Requests with more values than a statement takes.
+@Suite struct ManyValueTests {
+  @Test func conditionsWithTooManyValuesAreDecidedHere() throws {
+    let stand = try ServerStand(Library.make())
+    let context = stand.context()
+    for number in 1...5 { try context.make("Book", ["title": "b\(number)", "pages": Int32(number)]) }
+    try context.save()
+    let ranges = (0..<33_000).map { number in
+      FetchPredicate.between(
+        key: "pages", low: .integer(Int64(number) * 2), high: .integer(Int64(number) * 2))
+    }
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Book", predicate: .or(ranges) && Attribute("title") != "b4")
+    #expect(try context.fetch(request).compactMap { $0.value(forKey: "title") as? String } == ["b2"])
+    #expect(try context.count(for: request) == 1)
+  }
+
+  @Test func aStatementWithTooManyValuesIsNotSent() throws {
+    let connection = try PostgresConnection(
+      ServerAddress(TestServer.required().url("none")), password: nil,
+      deadline: ContinuousClock.now + .seconds(30), isOfStore: false)
+    var statement = SQLStatement("SELECT 1 WHERE 1 = 1")
+    for number in 0...65_535 { statement += " OR 1 = " + statement.bind(Int32(number), as: .int4) }
+    let error = #expect(throws: StorageError.self) { try connection.run(statement) }
+    #expect(error?.kind == .tooLarge)
+    #expect(try connection.run(SQLStatement("SELECT 1")).rowCount == 1)
+  }
+}
