@@ -102,13 +102,14 @@ struct LoweredFetch {
         + "Use NSSortDescriptor(key:ascending:selector:), or fetch the IDs first. Nothing was done.")
   }
 
-  /// Rows of a dictionary request cannot be sorted by what compares objects.
+  /// What must come from the store in order, since it is not all at hand or no objects: `what`.
   /// - Throws: `CoreDataError` 134060.
   func requireStoresOrder(_ what: String) throws {
     guard isSortedHere else { return }
     throw CoreDataError(
       .coreData,
-      "\(what) cannot be sorted by a SortDescriptor of texts; use NSSortDescriptor(key:ascending:selector:).")
+      "\(what) cannot sort texts by a SortDescriptor: no store has its order. "
+        + "Use NSSortDescriptor(key:ascending:selector:).")
   }
 
   /// All that the store has found, in the order that is asked for, and the window of it.

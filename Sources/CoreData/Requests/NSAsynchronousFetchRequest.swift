@@ -36,12 +36,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   override func outcome(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
     let lowered = try fetchRequest.lowered(for: context)
-    if lowered.isSortedHere {
-      throw CoreDataError(
-        .coreData,
-        "An asynchronous fetch cannot sort texts by a SortDescriptor; use NSSortDescriptor(key:ascending:selector:), or sort what it returns."
-      )
-    }
+    try lowered.requireStoresOrder("An asynchronous fetch")
     let result = NSAsynchronousFetchResult(self, context, finalResult: nil)
     var request = lowered.request
     if let affectedStoreIdentifiers { request.affectedStores = affectedStoreIdentifiers }

@@ -64,10 +64,10 @@ extension ManagedObjectContext {
       }
       return try fetch(lowered.request)
     case .dictionaryResultType:
-      try lowered.requireStoresOrder("A request for dictionaries")
       if let rows = try programDictionaries(request) { return rows }
+      try lowered.requireStoresOrder("A request for dictionaries")
       let rows = try fetch(lowered.request.returning(FetchedDictionary.self))
-      return lowered.window(rows.map { NSDictionary(dictionary: $0.dictionary) })
+      return rows.map { NSDictionary(dictionary: $0.dictionary) }
     case .countResultType: return [NSNumber(value: try counted(request))]
     default:
       throw CoreDataError(.coreData, "There is no result type \(request.resultType.rawValue).")

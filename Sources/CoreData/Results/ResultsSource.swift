@@ -66,12 +66,7 @@ final class ResultsSource {
       )
     }
     let lowered = try request.lowered(for: context)
-    if lowered.isSortedHere {
-      throw CoreDataError(
-        .coreData,
-        "A fetched results controller cannot sort texts by a SortDescriptor: no store has its order. Use NSSortDescriptor(key:ascending:selector:)."
-      )
-    }
+    try lowered.requireStoresOrder("A fetched results controller")
     let objects = lowered.request.returning(ManagedObject.self)
     let next =
       if let computed = computedSections() {
