@@ -278,6 +278,32 @@ struct AccessorTests {
     }
   }
 
+  @Test("Generated methods that replace several members or insert a present one do what an ordered set does")
+  func presentMembers() throws {
+    context.performAndWait {
+      let book = Volume(context: context)
+      let chapters = (0..<4).map { _ in Chapter(context: context) }
+      func now() -> [Int] {
+        (book.chapters?.array as? [Chapter] ?? []).map { chapters.firstIndex(of: $0) ?? -1 }
+      }
+      book.chapters = NSOrderedSet(array: [chapters[0], chapters[1], chapters[2]])
+      book.replaceChapters(at: NSIndexSet(indexSet: [0, 1]), with: [chapters[1], chapters[0]])
+      #expect(now() == [1, 0, 2] && chapters[2].book === book)
+      book.removeFromChapters(chapters[2])
+      book.replaceChapters(at: NSIndexSet(indexSet: [0, 1]), with: [chapters[0], chapters[1]])
+      #expect(now() == [0, 1])
+      // One that would stand in two places stands in the first of them.
+      book.replaceChapters(at: NSIndexSet(indexSet: [0]), with: [chapters[1]])
+      #expect(now() == [1] && chapters[0].book == nil)
+      book.addToChapters(chapters[0])
+      book.insertIntoChapters(chapters[1], at: 2)
+      book.insertIntoChapters(chapters[0], at: 0)
+      #expect(now() == [1, 0])
+      book.insertIntoChapters([chapters[3], chapters[1]], at: NSIndexSet(indexSet: [1, 3]))
+      #expect(now() == [1, 3, 0])
+    }
+  }
+
   // MARK: What hangs on accessors
 
   @Test("A fault fires when a managed property is read, not before")

@@ -69,6 +69,24 @@ struct IncrementalReadingTests {
     }
   }
 
+  @Test("A sort descriptor reaches the store with the method of texts that it names")
+  func textOrders() throws {
+    let stack = try ServerStack()
+    stack.plant()
+    let request = Shelf.request("Book")
+    request.sortDescriptors = [
+      NSSortDescriptor(key: "title", ascending: false, selector: "caseInsensitiveCompare:"),
+      NSSortDescriptor(key: "pages", ascending: true),
+    ]
+    request.fetchLimit = 2
+    try stack.context.run {
+      _ = try stack.context.fetch(request)
+      let asked = try #require(stack.store.fetches.last?.sortDescriptors)
+      #expect(asked == request.sortDescriptors)
+      #expect(asked[0].comparator("a", "B") == .orderedAscending)
+    }
+  }
+
   @Test("IDs, counts and dictionaries are asked for by their result types")
   func resultTypes() throws {
     let stack = try ServerStack()

@@ -47,7 +47,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   }
 
   override func outcome(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
-    let lowering = FetchLowering()
+    let lowering = FetchLowering(context: context)
     var values: [String: any Sendable] = [:]
     for (key, value) in propertiesToUpdate ?? [:] {
       guard let name = (key.base as? String) ?? (key.base as? NSPropertyDescription)?.name else {

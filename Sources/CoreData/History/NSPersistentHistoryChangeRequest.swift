@@ -125,7 +125,7 @@ extension NSPersistentStoreCoordinator {
 }
 
 extension NSPersistentStoreDescription {
-  /// The seconds that this process keeps the history of the store, whether it was read or not; 0 keeps it without limit. Default 30 days. Core Data has no such
+  /// The seconds that this process keeps the history of the store, whether it was read or not; 0 and infinity keep it without limit. Default 30 days. Core Data has no such
   /// limit: there programs delete the history themselves.
   public var historyMaximumAge: TimeInterval {
     get { (options[HistoryOptions.maximumAge] as? NSNumber)?.doubleValue ?? HistoryOptions.defaultAge }
@@ -139,6 +139,7 @@ enum HistoryOptions {
 
   static func retention(_ options: [AnyHashable: Any]?) -> HistoryRetention {
     let age = (options?[maximumAge] as? NSNumber)?.doubleValue ?? defaultAge
-    return age > 0 ? HistoryRetention(maximumAge: .seconds(age)) : .forever
+    // Any number may be set, and a `Duration` does not hold all: 30 million years are for ever.
+    return age > 0 && age < 1e15 ? HistoryRetention(maximumAge: .seconds(age)) : .forever
   }
 }

@@ -138,16 +138,19 @@ extension NSManagedAccessor {
 
   // MARK: Positions
 
-  /// Puts an object at `index`.
+  /// Puts an object at `index`. What is a member already stays where it is.
   public borrowing func insert(_ member: NSManagedObject, at index: Int, into object: NSManagedObject) {
-    ordered(object).insert(member, at: index)
+    let view = ordered(object)
+    if !view.contains(member) { view.insert(member, at: index) }
   }
-  /// Puts the objects at the places named, in ascending order of these.
+  /// Puts the objects at the places named, in ascending order of these. What is a member already stays where it is.
   public borrowing func insert(
     _ members: some Sequence<NSManagedObject>, at indexes: IndexSet, into object: NSManagedObject
   ) {
     let view = ordered(object)
-    for (member, index) in zip(members, indexes) { view.insert(member, at: index) }
+    for (member, index) in zip(members, indexes) where !view.contains(member) {
+      view.insert(member, at: index)
+    }
   }
   /// Puts the objects at the places named, in ascending order of these.
   public borrowing func insert(
@@ -172,12 +175,21 @@ extension NSManagedAccessor {
   public borrowing func replace(at index: Int, with member: NSManagedObject, in object: NSManagedObject) {
     ordered(object).replace(at: index, with: member)
   }
-  /// Puts objects in the places of others.
+  /// Puts objects in the places of others. Traps for a place beyond the end.
   public borrowing func replace(
     at indexes: IndexSet, with members: some Sequence<NSManagedObject>, in object: NSManagedObject
   ) {
     let view = ordered(object)
-    for (member, index) in zip(members, indexes) { view.replace(at: index, with: member) }
+    let name = property.name
+    var all = Array(view)
+    for (member, index) in zip(members, indexes) {
+      guard all.indices.contains(index) else {
+        stop("index \(index) is out of range: \(name) has \(all.count) members.")
+      }
+      all[index] = member
+    }
+    // One that would stand in two places stands in the first of them.
+    view.replaceAll(with: all)
   }
   /// Puts objects in the places of others.
   public borrowing func replace(

@@ -68,7 +68,7 @@ extension NSFetchRequest {
     predicate = value.predicate.map(reader.predicate)
     sortDescriptors =
       value.sortDescriptors.isEmpty
-      ? nil : value.sortDescriptors.map { NSSortDescriptor(key: $0.key, ascending: $0.ascending) }
+      ? nil : value.sortDescriptors.map { KeyedSortDescriptor($0) }
     fetchLimit = value.fetchLimit
     fetchOffset = value.fetchOffset
     fetchBatchSize = value.fetchBatchSize

@@ -6,6 +6,9 @@ open class NSFetchedResultsList: NSObject {
 
   init(source: ResultsSource) { self.source = source }
 
+  /// The title of a section, as a subclass may say.
+  func title(ofSection name: String) -> String? { source.usualTitle(name) }
+
   open override func isEqual(_ object: Any?) -> Bool { (object as? NSFetchedResultsList)?.source === source }
   open override var hash: Int { ObjectIdentifier(source).hashValue }
 }
@@ -38,6 +41,7 @@ open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
     sectionNameKeyPath: String?, cacheName name: String?
   ) {
     super.init(source: ResultsSource(fetchRequest, context, sectionNameKeyPath, name))
+    source.owner = self
     source.makeController = { [weak self] in
       guard let self else { return nil }
       return self as? NSFetchedResultsController<any NSFetchRequestResult>
@@ -103,10 +107,13 @@ open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
   /// The titles of the sections, each once, in order (rule 258).
   open var sectionIndexTitles: [String] { source.sectionIndexTitles }
 
-  /// The title of a section: what the delegate says, or the first letter of its name, capitalised (rule 258).
+  /// The title of a section: what the delegate says, or the first letter of its name, capitalised (rule 258). A subclass may say
+  /// something else, which counts for the sections and for all titles.
   open func sectionIndexTitle(forSectionName sectionName: String) -> String? {
-    source.indexTitle(sectionName)
+    source.indexTitle(sectionName, askedBy: self)
   }
+
+  override func title(ofSection name: String) -> String? { sectionIndexTitle(forSectionName: name) }
 
   /// The first section of a title. Traps when `sectionIndexTitles` has another one at that index.
   open func section(forSectionIndexTitle title: String, at sectionIndex: Int) -> Int {

@@ -20,6 +20,8 @@ final class ResultsSource {
   var hasNoDifferenceMethod = false
   /// Whether a difference was reported and a delegate took it.
   private var takesDifferences = false
+  /// The controller itself, which may be of a subclass.
+  weak var owner: NSFetchedResultsList?
   /// Gives the controller as delegates see it.
   var makeController: () -> NSFetchedResultsController<any NSFetchRequestResult>?
 
@@ -78,6 +80,7 @@ final class ResultsSource {
           fetchRequest: objects, managedObjectContext: context, sectionNameKeyPath: sectionNameKeyPath,
           cacheName: cacheName)
       }
+    next.sectionTitle = { [weak self] in self?.indexTitle($0) }
     if delegate != nil { next.delegate = self }
     try next.performFetch()
     followed?.delegate = nil
@@ -161,9 +164,22 @@ final class ResultsSource {
     FetchedResultsController<ManagedObject>.usualIndexTitle(name)
   }
 
+  /// What the controller says, which may be of a subclass.
   func indexTitle(_ name: String) -> String? {
-    guard let delegate, let controller = makeController() else { return Self.usualIndexTitle(name) }
-    return delegate.controller(controller, sectionIndexTitleForSectionName: name)
+    guard let owner else { return usualTitle(name) }
+    return owner.title(ofSection: name)
+  }
+
+  /// What `list` says without being of a subclass. The controller under another type says what the controller itself does.
+  func indexTitle(_ name: String, askedBy list: NSFetchedResultsList) -> String? {
+    guard let owner, ObjectIdentifier(owner) != ObjectIdentifier(list) else { return usualTitle(name) }
+    return owner.title(ofSection: name)
+  }
+
+  /// What the delegate says, or the first letter.
+  func usualTitle(_ name: String) -> String? {
+    guard let delegate, let shown = makeController() else { return Self.usualIndexTitle(name) }
+    return delegate.controller(shown, sectionIndexTitleForSectionName: name)
   }
 
   var sectionIndexTitles: [String] { followed?.sectionIndexTitles ?? [] }
@@ -176,10 +192,6 @@ final class ResultsSource {
 
 extension ResultsSource: FetchedResultsChangeDelegate {
   typealias Result = ManagedObject
-
-  func controller(
-    _ controller: FetchedResultsController<ManagedObject>, sectionIndexTitleForSectionName name: String
-  ) -> String? { indexTitle(name) }
 
   func controllerWillChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
     collected = Collected()

@@ -21,6 +21,12 @@ final class KeyedSortDescriptor: NSSortDescriptor {
     super.init(keyPath: \NSObject.self, ascending: ascending, comparator: { _, _ in .orderedSame })
   }
 
+  /// What sorts as a request does that is a value.
+  convenience init(_ sort: FetchSort) {
+    let rule: Rule = if let order = TextOrder(sort.comparator) { .text(order) } else { .values }
+    self.init(sort.key, ascending: sort.ascending, rule)
+  }
+
   @available(*, unavailable)
   required init?(coder: NSCoder) { stop("sort descriptors are not archived.") }
 
@@ -90,12 +96,20 @@ final class KeyedSortDescriptor: NSSortDescriptor {
 }
 
 /// The orders of texts that methods of `NSString` give.
-enum TextOrder: String {
+enum TextOrder: String, CaseIterable {
   case plain = "compare:"
   case caseInsensitive = "caseInsensitiveCompare:"
   case localized = "localizedCompare:"
   case localizedCaseInsensitive = "localizedCaseInsensitiveCompare:"
   case localizedStandard = "localizedStandardCompare:"
+
+  /// The order that a fetch has; nil for that of bytes, which needs no method.
+  init?(_ collation: TextCollation) {
+    guard collation != .bytes, let order = Self.allCases.first(where: { $0.collation == collation }) else {
+      return nil
+    }
+    self = order
+  }
 
   /// The same in a fetch.
   var collation: TextCollation {

@@ -141,9 +141,10 @@ func storeDescription(
   result.historyRetention = HistoryOptions.retention(options)
   result.postsRemoteChangeNotifications = flag(NSPersistentStoreRemoteChangeNotificationPostOptionKey)
   if let seconds = (options?[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue
-    ?? (options?[NSPersistentStoreTimeoutOption] as? Double)
+    ?? (options?[NSPersistentStoreTimeoutOption] as? Double), !seconds.isNaN
   {
-    result.timeout = .seconds(seconds)
+    // Any number may be set, and a `Duration` does not hold all: 30 years are for ever.
+    result.timeout = .seconds(min(max(seconds, 0), 1e9))
   }
   return result
 }

@@ -49,7 +49,13 @@ struct CSVWriter {
       buffer.append(contentsOf: field.utf8)
       return
     }
-    buffer.append(contentsOf: "\"\(field.replacingOccurrences(of: "\"", with: "\"\""))\"".utf8)
+    // By bytes: a quote with an accent on it is one character with it, and a quote all the same.
+    buffer.append(0x22)
+    for byte in field.utf8 {
+      if byte == 0x22 { buffer.append(byte) }
+      buffer.append(byte)
+    }
+    buffer.append(0x22)
   }
 
   private mutating func flush() throws {

@@ -41,7 +41,7 @@ struct AppleTables {
       + schema.entities.compactMap { entity in
         numbers[entity.name].map { number in
           let parent = entity.superNumber.flatMap { numbers[schema.entities[$0].name] } ?? 0
-          let name = entity.name.replacingOccurrences(of: "'", with: "''")
+          let name = entity.name.replacing(mark: "'", with: "''")
           return "INSERT INTO Z_PRIMARYKEY VALUES (\(number), '\(name)', \(parent), 0)"
         }
       }.sorted()

@@ -1,5 +1,6 @@
 import CStrataSQLite
 import Foundation
+import StrataCore
 
 /// A value as SQLite keeps it.
 enum SQLiteValue: Equatable {
@@ -98,7 +99,7 @@ final class SQLiteDatabase {
 
   /// A name as SQL takes it, whatever is in it.
   static func quoted(_ name: String) -> String {
-    "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+    "\"" + name.replacing(mark: "\"", with: "\"\"") + "\""
   }
 }
 

@@ -108,7 +108,6 @@ struct SwiftClasses {
   private static func escaped(_ name: String) -> String { reserved.contains(name) ? "`\(name)`" : name }
 
   private static func literal(_ text: String) -> String {
-    "\"" + text.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
-      + "\""
+    "\"" + text.replacing(mark: "\\", with: "\\\\").replacing(mark: "\"", with: "\\\"") + "\""
   }
 }

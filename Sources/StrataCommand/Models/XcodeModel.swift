@@ -9,6 +9,9 @@ struct XcodeModel {
 
   init(_ model: ManagedObjectModel) { self.model = model }
 
+  /// The model's version identifiers, of which Xcode's files have the first.
+  private var identifiers: [String] { model.versionIdentifiers.sorted() }
+
   /// Writes `Name.xcdatamodeld`, which appears when it is complete.
   func write(to path: String) throws {
     let url = URL(fileURLWithPath: path)
@@ -35,6 +38,11 @@ struct XcodeModel {
     }
     let code = Interruption.publish(draft, as: path)
     if code != 0 { throw OutputError(code: code, name: path) }
+    if identifiers.count > 1 {
+      let others = identifiers.dropFirst().map { "“\($0)”" }.joined(separator: ", ")
+      try Output.errors.line(
+        "strata: left out: version identifiers \(others), since Xcode's files have one only")
+    }
   }
 
   private static func currentVersion(_ name: String) -> String {
@@ -56,7 +64,7 @@ struct XcodeModel {
   func contents() throws -> String {
     var writer = self
     writer.text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
-    let identifier = model.versionIdentifiers.sorted().first ?? ""
+    let identifier = identifiers.first ?? ""
     writer.open(
       "model",
       [
@@ -64,6 +72,9 @@ struct XcodeModel {
         ("sourceLanguage", "Swift"), ("userDefinedModelVersionIdentifier", identifier),
       ])
     for entity in model.entities.sorted(by: { $0.title < $1.title }) { try writer.write(entity) }
+    for (name, request) in model.fetchRequestTemplatesByName.sorted(by: { $0.key < $1.key }) {
+      writer.empty("fetchRequest", try attributes(of: request, named: name, "fetch request \(name)"))
+    }
     for name in model.configurations {
       writer.open("configuration", [("name", name)])
       for member in model.entities(forConfigurationName: name) ?? [] {
@@ -72,7 +83,23 @@ struct XcodeModel {
       writer.close("configuration")
     }
     writer.close("model")
+    if writer.text.unicodeScalars.contains(where: Self.isForbidden) {
+      throw Self.misplaced("A text of the model with a control character")
+    }
     return writer.text
+  }
+
+  /// Whether a character may not stand in XML, however it is written.
+  private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x09, 0x0A, 0x0D: false
+    case 0..<0x20, 0xFFFE, 0xFFFF: true
+    default: false
+    }
+  }
+
+  private static func misplaced(_ what: String) -> Failure {
+    Failure(.model, "\(what) has no place in Xcode's files.", advice: "“strata schema --json” keeps it.")
   }
 
   private mutating func write(_ entity: EntityDescription) throws {
@@ -88,9 +115,10 @@ struct XcodeModel {
       if let attribute = property as? AttributeDescription {
         try write(attribute, of: entity.title)
       } else if let relationship = property as? RelationshipDescription {
-        write(relationship)
+        try write(relationship, of: entity.title)
+      } else if let fetched = property as? FetchedPropertyDescription {
+        try write(fetched, of: entity.title)
       }
-      // Fetched properties are no part of a store's model.
     }
     for index in entity.indexes {
       open("fetchIndex", [("name", index.name), ("partialIndexPredicate", index.condition?.text)])
@@ -154,9 +182,7 @@ struct XcodeModel {
     let type = attribute.attributeType
     guard let value = AttributeValue(attribute.defaultValue, type: type), !value.isNull else {
       if attribute.defaultValue != nil, type == .transformable {
-        throw Failure(
-          .model, "The default value of the transformable \(place) has no place in Xcode's files.",
-          advice: "“strata schema --json” keeps it.")
+        throw Self.misplaced("The default value of the transformable \(place)")
       }
       return []
     }
@@ -172,9 +198,7 @@ struct XcodeModel {
     case .date(let date): return [(dateKey, "\(date.timeIntervalSinceReferenceDate)")]
     case .boolean(let flag): return [(key, flag ? "YES" : "NO")]
     case .data:
-      throw Failure(
-        .model, "A default value of data, as \(place) has, has no place in Xcode's files.",
-        advice: "“strata schema --json” keeps it.")
+      throw Self.misplaced("A default value of data, as \(place) has,")
     default: return [(key, ValueText.cell(value))]
     }
   }
@@ -182,6 +206,7 @@ struct XcodeModel {
   private func rules(of attribute: AttributeDescription, _ place: String) throws -> [(String, String?)] {
     var result: [(String, String?)] = []
     for rule in attribute.validationRules {
+      if rule.warning != nil { throw Self.misplaced("The warning of a rule, as \(place) has,") }
       switch rule.condition {
       case .minimum(let value):
         result += try bound(value, attribute.attributeType, "minValueString", "minDateTimeInterval", place)
@@ -193,10 +218,13 @@ struct XcodeModel {
       case .predicate: break
       }
     }
+    if Set(result.map(\.0)).count < result.count {
+      throw Self.misplaced("A second rule of one kind, as \(place) has,")
+    }
     return result
   }
 
-  private mutating func write(_ relationship: RelationshipDescription) {
+  private mutating func write(_ relationship: RelationshipDescription, of owner: String) throws {
     let rule =
       switch relationship.deleteRule {
       case .noAction: "No Action"
@@ -214,7 +242,45 @@ struct XcodeModel {
       ("destinationEntity", relationship.destinationEntity?.title), ("inverseName", inverse?.name),
       ("inverseEntity", inverse?.entity?.title),
     ]
-    empty("relationship", attributes)
+    try element(
+      "relationship", attributes, relationship.userInfo, "relationship \(owner).\(relationship.name)")
+  }
+
+  private mutating func write(_ property: FetchedPropertyDescription, of owner: String) throws {
+    guard let request = property.fetchRequest else { return }
+    let place = "fetched property \(owner).\(property.name)"
+    open("fetchedProperty", [("name", property.name)] + shared(property))
+    // Xcode gives all of them this name.
+    empty("fetchRequest", try attributes(of: request, named: "fetchedPropertyFetchRequest", place))
+    try write(property.userInfo, place)
+    close("fetchedProperty")
+  }
+
+  /// A request, without what is said anyway.
+  private func attributes(of request: FetchRequest<ManagedObjectID>, named name: String, _ place: String)
+    throws -> [(String, String?)]
+  {
+    let predicate = request.predicate?.predicateFormat
+    let isPlain =
+      request.sortDescriptors.isEmpty && request.fetchOffset == 0 && request.propertiesToFetch.isEmpty
+      && request.propertiesToGroupBy.isEmpty && request.havingPredicate == nil
+      && request.relationshipKeyPathsForPrefetching.isEmpty && request.affectedStores == nil
+      && !request.shouldRefreshRefetchedObjects
+    let isReadBack = predicate.map { (try? FetchPredicate(format: $0)) == request.predicate } ?? true
+    guard isPlain, isReadBack else {
+      throw Failure(
+        .model, "The \(place) says more than a condition and a limit, which has no place in Xcode's files.")
+    }
+    return [
+      ("name", name), ("entity", request.entityName), ("predicateString", predicate),
+      ("fetchLimit", request.fetchLimit > 0 ? "\(request.fetchLimit)" : nil),
+      ("fetchBatchSize", request.fetchBatchSize > 0 ? "\(request.fetchBatchSize)" : nil),
+      ("includeSubentities", request.includesSubentities ? nil : "NO"),
+      ("includePropertyValues", request.includesPropertyValues ? nil : "NO"),
+      ("includePendingChanges", request.includesPendingChanges ? nil : "NO"),
+      ("returnObjectsAsFaults", request.returnsObjectsAsFaults ? nil : "NO"),
+      ("returnDistinctResults", request.returnsDistinctResults ? "YES" : nil),
+    ]
   }
 
   private mutating func write(_ userInfo: [AnyHashable: Any]?, _ place: String) throws {
@@ -222,10 +288,7 @@ struct XcodeModel {
     open("userInfo", [])
     for (key, value) in userInfo.map({ ("\($0)", $1) }).sorted(by: { $0.0 < $1.0 }) {
       guard let value = value as? String else {
-        throw Failure(
-          .model,
-          "The user info of \(place) has a value that is no text, which has no place in Xcode's files.",
-          advice: "“strata schema --json” keeps it.")
+        throw Self.misplaced("A value that is no text, in the user info of \(place),")
       }
       empty("entry", [("key", key), ("value", value)])
     }

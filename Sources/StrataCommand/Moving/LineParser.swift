@@ -301,7 +301,10 @@ final class CSVObjects {
     self.intake = intake
     parser = LineParser(intake)
     var seen: Set<String> = []
-    cells = try names.map { name in
+    // A dump begins with the object's own, also where a property of its entity has that name.
+    let beginsWithIdentifier = names.first?.text == "id" && names.dropFirst().contains { $0.text == "id" }
+    cells = try names.enumerated().map { place, name in
+      if place == 0, beginsWithIdentifier { return .identifier }
       guard seen.insert(name.text).inserted else { throw LineFault("Two columns are called “\(name.text)”") }
       if let attribute = shape.attributes.first(where: { $0.name == name.text }) {
         return .attribute(attribute)

@@ -1,4 +1,5 @@
 import Foundation
+import StrataCore
 
 /// Small pieces of text.
 enum Words {
@@ -37,7 +38,7 @@ enum Words {
         && ($0.properties.isAlphabetic || $0.properties.numericType != nil
           || "/._-+=:@%,".unicodeScalars.contains($0))
     }
-    return plain && !word.isEmpty ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
+    return plain && !word.isEmpty ? word : "'" + word.replacing(mark: "'", with: "'\\''") + "'"
   }
 
   /// The one of `names` that was probably meant.

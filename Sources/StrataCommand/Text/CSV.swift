@@ -1,4 +1,5 @@
 import Foundation
+import StrataCore
 
 /// Comma-separated values as RFC 4180 has them, in UTF-8. An empty cell is nil, an empty text is `""`.
 enum CSV {
@@ -6,7 +7,7 @@ enum CSV {
     let needsQuotes =
       text.utf8.contains { $0 == 0x2C || $0 == 0x22 || $0 == 0x0A || $0 == 0x0D }
       || text.utf8.first == 0x20 || text.utf8.last == 0x20
-    return needsQuotes ? "\"" + text.replacingOccurrences(of: "\"", with: "\"\"") + "\"" : text
+    return needsQuotes ? "\"" + text.replacing(mark: "\"", with: "\"\"") + "\"" : text
   }
 
   /// A cell that was read: whether it stood in quotes tells an empty text from nil.

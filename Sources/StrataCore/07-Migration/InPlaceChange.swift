@@ -23,7 +23,8 @@ struct InPlaceChange: Sendable {
     _ versions: StoredVersions
   ) throws(Obstacle) {
     if let loss = losses.losses.first { throw Obstacle(reason: "\(loss.name) has no place in it") }
-    try Self.requireKnownLayouts(catalogue)
+    let layouts = KnownLayouts(catalogue)
+    try layouts.requireAll()
     let changes = plan.entities.compactMap { $0 }
     for change in changes {
       try Self.requireSamePlace(change, plan)
@@ -34,7 +35,7 @@ struct InPlaceChange: Sendable {
     try Self.requireConstraints(plan)
     var fills: [RowFills.Fill] = []
     for change in changes where change.source.layout.signature != change.destination.layout.signature {
-      fills.append(try Self.fill(change, catalogue))
+      fills.append(try Self.fill(change, layouts))
     }
     let indexNames = AddedIndexNames(pairing)
     self.fills = RowFills(
@@ -51,14 +52,6 @@ struct InPlaceChange: Sendable {
       if old != new { names[old] = new }
     }
     return names.isEmpty ? nil : RowFills.Renaming(entityName: change.destination.name, names: names)
-  }
-
-  /// Layouts never leave a store: where there are others than those of its entities, and nothing tells whose they were, rows may be in any of them.
-  private static func requireKnownLayouts(_ catalogue: StoreCatalogue) throws(Obstacle) {
-    let known = Set(catalogue.layoutNumbers).union(catalogue.fills.values.flatMap(\.layoutNumbers))
-    guard known.isSuperset(of: catalogue.layouts.keys) else {
-      throw Obstacle(reason: "the store was opened with another model whose version was ignored")
-    }
   }
 
   /// What rows, keyspaces and keys of large values name by code must go on under its name.
@@ -176,11 +169,11 @@ struct InPlaceChange: Sendable {
 
   /// What older rows show from now on, in slots that they lack.
   private static func fill(
-    _ change: MigrationPlan.Entity, _ catalogue: StoreCatalogue
+    _ change: MigrationPlan.Entity, _ layouts: KnownLayouts
   ) throws(Obstacle) -> RowFills.Fill {
-    let (old, new) = (change.source, change.destination)
+    let (old, new, catalogue) = (change.source, change.destination, layouts.catalogue)
     let earlier = catalogue.fills[catalogue.entityCodes[old.number]]
-    let numbers = earlier?.layoutNumbers ?? [catalogue.layoutNumbers[old.number]]
+    let numbers = layouts.numbers(of: old)
     let known: [AttributeValue]
     do { known = try earlier?.values(catalogue.layouts, for: old) ?? old.defaults } catch {
       throw unreadable(old, error)
@@ -197,11 +190,30 @@ struct InPlaceChange: Sendable {
       case .constant(let value): values[slot] = value
       }
     }
+    for slot in values.indices
+    where RowEncoder.variableLength(of: values[slot]) > RowFormat.maximumInlineLength {
+      // A default value that came with its entity: all rows have the slot. Those that come later are small.
+      for number in numbers where try !hasSlot(number, slot, new, catalogue) {
+        throw Obstacle(reason: "a default value of \(new.name) is too large to lie in a row")
+      }
+      values[slot] = .null
+    }
     for number in numbers { try requireSameMeaning(number, origins, values, change, catalogue) }
     if numbers.contains(where: { catalogue.layouts[$0]?.signature == new.layout.signature }) {
       throw Obstacle(reason: "\(old.name) comes back to names that it had before")
     }
     return RowFills.Fill(entityName: new.name, layoutNumbers: numbers, values: values)
+  }
+
+  /// Whether rows of a layout have a value of their own for an attribute.
+  private static func hasSlot(
+    _ number: UInt16, _ slot: Int, _ entity: EntitySchema, _ catalogue: StoreCatalogue
+  ) throws(Obstacle) -> Bool {
+    guard let layout = catalogue.layouts[number] else { return false }
+    do {
+      let transcoder = try RowTranscoder(from: layout, to: entity.layout, defaults: entity.defaults)
+      return transcoder.source(of: slot) != nil
+    } catch { throw unreadable(entity, error) }
   }
 
   private static func unreadable(_ entity: EntitySchema, _ error: RowError) -> Obstacle {
@@ -219,7 +231,7 @@ struct InPlaceChange: Sendable {
     }
     let (before, after): (RowTranscoder, RowTranscoder)
     do {
-      before = try RowTranscoder(from: layout, to: old.layout, defaults: old.defaults)
+      before = try catalogue.transcoder(from: layout, number: number, entity: old.number)
       after = try RowTranscoder(from: layout, to: new.layout, defaults: new.defaults)
     } catch { throw unreadable(old, error) }
     for slot in origins.indices where new.layout.kind(of: slot) != .transient {
@@ -249,5 +261,43 @@ struct InPlaceChange: Sendable {
     if growth > 0, most > RowFormat.maximumRowLength {
       throw Obstacle(reason: "rows of \(entity.name) may become too long")
     }
+  }
+}
+
+/// The layouts that rows of a store's entities may be in, as far as the store tells.
+///
+/// A renaming identifier that comes or goes makes another layout with slots of the same names and kinds, and no other version of the model: nothing is noted of it.
+private struct KnownLayouts {
+  let catalogue: StoreCatalogue
+  /// By the names and kinds of their slots, in ascending order.
+  private let numbersByShape: [Set<String>: [UInt16]]
+
+  init(_ catalogue: StoreCatalogue) {
+    self.catalogue = catalogue
+    numbersByShape = Dictionary(grouping: catalogue.layouts.keys.sorted()) { number in
+      catalogue.layouts[number].map(Self.shape) ?? []
+    }
+  }
+
+  private static func shape(_ layout: RowLayout) -> Set<String> {
+    Set(layout.slots.map { "\($0.kind.letter)\($0.name)" })
+  }
+
+  /// Those of one entity, the oldest first as far as it is known.
+  func numbers(of entity: EntitySchema) -> [UInt16] {
+    let own = catalogue.layoutNumbers[entity.number]
+    var numbers = catalogue.fills[catalogue.entityCodes[entity.number]]?.layoutNumbers ?? []
+    for number in numbersByShape[Self.shape(entity.layout)] ?? [] where number != own {
+      if !numbers.contains(number) { numbers.append(number) }
+    }
+    return numbers.contains(own) ? numbers : numbers + [own]
+  }
+
+  /// Layouts never leave a store: where there are others than those of its entities, and nothing tells whose they were, rows may be in any of them.
+  func requireAll() throws(InPlaceChange.Obstacle) {
+    let known = Set(catalogue.schema.entities.flatMap { numbers(of: $0) })
+    if known.isSuperset(of: catalogue.layouts.keys) { return }
+    throw InPlaceChange.Obstacle(
+      reason: "the store was opened with another model whose version was ignored")
   }
 }

@@ -135,6 +135,7 @@ struct StoreMigration {
     }
     defer { snapshot.release() }
     let rows = Rows(comparison, snapshot)
+    try requireNone(of: comparison.strangers, rows.rows)
     // All that follows is of this view, and so must the model be: another process may have migrated the store since it was read.
     let (header, moment) = try snapshot.read { reader, transaction in
       try reader.parts.require(carried, transaction)
@@ -182,6 +183,8 @@ struct StoreMigration {
     let pairing: ModelPairing
     let plan: MigrationPlan
     let losses: LossPlan
+    /// Entities that the store holds and the configuration does not: they are no part of the migration, and have no objects.
+    let strangers: [EntitySchema]
   }
 
   /// What is to be carried over, and what there is no place for.
@@ -198,11 +201,20 @@ struct StoreMigration {
 
   private func compare(_ schema: Schema, _ source: LMDBStore) throws -> Comparison {
     let held = Set(source.metadata.versionHashes.keys)
-    let pairing = ModelPairing(source.parts.schema.model, model, held: held)
-    try InferredMappingModel.require(pairing)
-    let plan = try MigrationPlan(pairing, from: source.parts.schema, holding: held, to: schema)
-    try requireHeld(plan, try wantedEntities(schema))
-    return Comparison(pairing: pairing, plan: plan, losses: LossPlan(pairing, plan))
+    let wanted = Set(try wantedEntities(schema).map(\.number))
+    var strangers: [EntitySchema] = []
+    while true {
+      let names = Set(strangers.map(\.name))
+      let pairing = ModelPairing(source.parts.schema.model, model, held: held.subtracting(names))
+      try InferredMappingModel.require(pairing)
+      let plan = try MigrationPlan(pairing, from: source.parts.schema, holding: held, to: schema)
+      let more = plan.entities.compactMap { $0 }.filter { !wanted.contains($0.destination.number) }
+      if more.isEmpty {
+        return Comparison(
+          pairing: pairing, plan: plan, losses: LossPlan(pairing, plan), strangers: strangers)
+      }
+      strangers += more.map(\.source)
+    }
   }
 
   /// The change as one that touches no row; nil when there are rows to be written anew, and while another process has the store open: it goes on with
@@ -287,13 +299,26 @@ struct StoreMigration {
     try draft.flush()
   }
 
-  private func requireHeld(_ plan: MigrationPlan, _ held: [EntitySchema]) throws {
-    let numbers = Set(held.map(\.number))
-    for entity in plan.entities.compactMap({ $0 }) where !numbers.contains(entity.destination.number) {
-      throw CoreDataError(
-        .migration,
-        "The store holds objects of \(entity.source.name), and the configuration “\(configurationName ?? "")” does not."
-      )
+  /// What the configuration does not hold would be lost.
+  private func requireNone(of strangers: [EntitySchema], _ rows: SourceRows) throws {
+    for entity in strangers where !entity.isAbstract {
+      var isThere = false
+      var next: UInt64? = 0
+      while let key = next, !isThere {
+        var steps = 0
+        next = try rows.walk(entity.hierarchyNumber, from: key) { row, key, reader, transaction in
+          steps += 1
+          isThere = row.entity == entity.number
+          return !isThere && steps < RowMigration.rowsPerStep
+        }
+        try progress.stopIfCancelled()
+      }
+      if isThere {
+        throw CoreDataError(
+          .migration,
+          "The store holds objects of \(entity.name), and the configuration “\(configurationName ?? "")” does not."
+        )
+      }
     }
   }
 

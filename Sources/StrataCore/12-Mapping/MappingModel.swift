@@ -4,7 +4,8 @@ import Foundation
 public final class MappingModel: NSObject, NSCopying {
   /// The mappings, in the order in which they are worked off.
   public var entityMappings: [EntityMapping]! = [] { didSet { isInferred = false } }
-  /// Whether it is as it was inferred, so that the rows can be carried over without making objects.
+  /// Whether it was inferred, and no mapping was added or taken away since. When none of them was changed either, the rows can be carried over without
+  /// making objects.
   package private(set) var isInferred = false
 
   /// A model without mappings.

@@ -64,13 +64,19 @@ package struct SourceKeyPath: MigrationExpression, Hashable {
   }
 }
 
-/// What has become of the members of a relationship of the source, by whatever mapping.
+/// What has become of the members of a relationship of the source, by whatever mapping. Where they have become several things, those that the relationship
+/// which gets them leads to.
 package struct MigratedMembers: MigrationExpression, Hashable {
   package let relationship: String
 
   package func value(_ input: MigrationInput) throws -> Any? {
     guard let source = input.source else { return nil }
-    return input.manager.destinationInstances(
+    let members = input.manager.destinationInstances(
       of: MigrationManager.objects(source.value(forKey: relationship)))
+    let name = input.propertyMapping?.name
+    guard let name, let wanted = input.destination?.entity.relationshipsByName[name]?.destinationEntity else {
+      return members
+    }
+    return members.filter { $0.entity.isKindOf(entity: wanted) }
   }
 }

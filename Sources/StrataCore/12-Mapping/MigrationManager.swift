@@ -119,8 +119,8 @@ open class MigrationManager: NSObject {
     guard run == nil else { trap("a MigrationManager migrates one store at a time.") }
     let isNew = destination.url.map { !FileManager.default.fileExists(atPath: $0.path) } ?? true
     let kind = try StoreEngines.kind(destination.type)
-    if usesStoreSpecificMigrationManager, mappings.isInferred, isNew, kind.keepsFiles,
-      source.type == destination.type, source.url != nil, let there = destination.url
+    if usesStoreSpecificMigrationManager, isNew, kind.keepsFiles, source.type == destination.type,
+      source.url != nil, let there = destination.url, isAsInferred(mappings)
     {
       return try carryOver(source, there, destination, kind)
     }
@@ -146,6 +146,14 @@ open class MigrationManager: NSObject {
       draft?.remove()
       throw cancellation ?? error
     }
+  }
+
+  /// Whether the mappings still are what was inferred: they are objects, which may have been changed one by one since.
+  private func isAsInferred(_ mappings: MappingModel) -> Bool {
+    guard mappings.isInferred else { return false }
+    let inferred = try? MappingModel.inferredMappingModel(
+      forSourceModel: sourceModel, destinationModel: destinationModel)
+    return inferred?.entityMappings == mappings.entityMappings
   }
 
   private func carryOver(

@@ -51,6 +51,11 @@ extension StoreMapping {
   /// Whether the tables are somebody else's.
   var isAdopted: Bool { tables.contains { $0.adopted != nil } }
 
+  /// The namespaces of those, in quotes, with commas between them.
+  var adoptedNamespaces: String {
+    Set(tables.compactMap { $0.adopted?.namespace }).sorted().map(Identifier.quoted).joined(separator: ", ")
+  }
+
   /// The same with tables of somebody else's, by hierarchy.
   /// - Throws: what encoding them throws, which nothing makes it do.
   func adopting(_ adopted: [AdoptedTable]) throws -> StoreMapping {
@@ -74,6 +79,8 @@ extension TableMapping {
     let columns = columns.map { column in
       var column = column
       column.isAdopted = true
+      // Indexes that the model declares are not made.
+      column.hasPrefixIndex = false
       column.maximumLength = adopted.lengths?[AdoptionCheck.plain(column.name)]
       return column
     }

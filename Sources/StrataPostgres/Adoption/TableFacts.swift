@@ -95,9 +95,9 @@ struct TableFacts {
       "SELECT q.name, s.seqincrement FROM (SELECT pg_catalog.pg_get_serial_sequence(")
     found += found.bind(relation) + ", " + found.bind(key[0])
     found += ") AS name) q JOIN pg_catalog.pg_sequence s ON s.seqrelid = q.name::regclass"
-    let answers = try connection.run([
-      found, SQLStatement("SELECT min(\(quoted))::bigint, max(\(quoted))::bigint FROM \(relation)"),
-    ])
+    let ends = SQLStatement(
+      "SELECT pg_catalog.min(\(quoted))::bigint, pg_catalog.max(\(quoted))::bigint FROM \(relation)")
+    let answers = try connection.run([found, ends])
     sequence =
       try answers[0].rowCount == 1 ? (answers[0].text(0, 0), answers[0].integer(0, 1)) : nil
     keys = try answers[1][0, 0] == nil ? nil : answers[1].integer(0, 0)...answers[1].integer(0, 1)

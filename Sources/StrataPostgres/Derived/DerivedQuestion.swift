@@ -82,9 +82,9 @@ struct DerivedQuestion {
     case .count(let number):
       switch try mapping.members(EdgeSet(relationship: number)) {
       case .rows(let members, let column, _):
-        return ("(SELECT count(*) FROM \(members.name) m WHERE m.\(column.name) = t.pk)", nil)
+        return ("(SELECT pg_catalog.count(*) FROM \(members.name) m WHERE m.\(column.name) = t.pk)", nil)
       case .links(let join, let owner, _, _, _):
-        return ("(SELECT count(*) FROM \(join.name) l WHERE l.\(owner) = t.pk)", nil)
+        return ("(SELECT pg_catalog.count(*) FROM \(join.name) l WHERE l.\(owner) = t.pk)", nil)
       case .nowhere: return nil
       }
     case .sum(let number, let slot):

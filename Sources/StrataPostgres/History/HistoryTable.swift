@@ -106,24 +106,34 @@ struct HistoryTable {
 
   static func lookCount(_ question: HistoryQuestion) -> Int { min(max(question.limit, 1), mostLooks) }
 
+  /// One row without a number where there are no transactions: where the history begins must be of the same moment as they. The answer is in no order: the
+  /// server would have to sort whole changes.
   func question(_ question: HistoryQuestion) -> SQLStatement {
-    var statement = SQLStatement(
-      "SELECT c.number, c.mark, c.at, c.author, c.context_name, c.bundle, c.process\(question.readsChanges ? ", c.changes::text" : "") FROM \(store) s JOIN \(commits) c ON c.number > s.history_purged AND c.changes IS NOT NULL"
-    )
-    statement += condition(&statement)
+    let columns = "c.number, c.mark, c.at, c.author, c.context_name, c.bundle, c.process"
+    let (outer, inner) = question.readsChanges ? (", c.changes", ", c.changes::text AS changes") : ("", "")
+    let order = question.isNewestFirst ? " DESC" : ""
+    var statement = SQLStatement("SELECT \(columns), s.history_purged\(outer) FROM \(store) s")
+    statement += " LEFT JOIN LATERAL (SELECT \(columns)\(inner) FROM \(commits) c"
+    statement += " WHERE c.number > s.history_purged AND c.changes IS NOT NULL"
     statement += " AND c.number > " + statement.bind(Int64(clamping: question.after))
     statement += " AND c.number < " + statement.bind(Int64(clamping: question.below))
-    statement += " ORDER BY c.number\(question.isNewestFirst ? " DESC" : "") LIMIT "
-    statement += statement.bind(Self.lookCount(question))
+    statement += " ORDER BY c.number" + order
+    statement += " LIMIT " + statement.bind(Self.lookCount(question)) + ") c ON true"
+    statement += condition(&statement)
     return statement
   }
 
-  /// - Throws: ``StorageError`` `.damaged`; what the question's own code throws.
+  /// - Throws: ``StorageError`` `.damaged`, and `.replaced` when the namespace holds another store; what the question's own code throws.
   func batch(_ result: SQLResult, _ question: HistoryQuestion) throws -> HistoryBatch {
+    try requireRow(result)
     var batch = HistoryBatch()
-    for row in 0..<result.rowCount {
-      guard let number = UInt64(exactly: try result.integer(row, 0)),
-        let mark = UInt64(exactly: try result.integer(row, 1)),
+    if result[0, 7] != nil {
+      guard let purged = UInt64(exactly: try result.integer(0, 7)) else { throw SQLResult.damaged }
+      batch.purged = purged
+    }
+    if result[0, 0] == nil { return batch }
+    for (number, row) in try rows(result, isNewestFirst: question.isNewestFirst) {
+      guard let mark = UInt64(exactly: try result.integer(row, 1)),
         case .date(let date)? = result[row, 2]?.attribute(.date)
       else { throw SQLResult.damaged }
       let header = HistoryHeader(
@@ -132,12 +142,21 @@ struct HistoryTable {
         bundleIdentifier: result[row, 5]?.text ?? "", processName: result[row, 6]?.text ?? "")
       batch.last = number
       guard try question.isWanted(number, header) else { continue }
-      let lists = question.readsChanges ? try lists(try result.text(row, 7)) : nil
+      let lists = question.readsChanges ? try lists(try result.text(row, 8)) : nil
       batch.transactions.append(
         StoredHistoryTransaction(number: number, mark: mark, header: header, lists: lists))
     }
     if result.rowCount < Self.lookCount(question) { batch.last = nil }
     return batch
+  }
+
+  /// The rows of an answer by the numbers of their commits.
+  private func rows(_ result: SQLResult, isNewestFirst: Bool) throws -> [(number: UInt64, row: Int)] {
+    let rows = try (0..<result.rowCount).map { row -> (number: UInt64, row: Int) in
+      guard let number = UInt64(exactly: try result.integer(row, 0)) else { throw SQLResult.damaged }
+      return (number, row)
+    }
+    return rows.sorted { isNewestFirst ? $0.number > $1.number : $0.number < $1.number }
   }
 
   private func lists(_ text: String) throws -> [StoredHistoryList] {
@@ -242,16 +261,17 @@ struct HistoryTable {
     }
     if let age = unwanted.age {
       let oldest = "\(CommitRun.clock) - \(question.bind(.double(age.seconds), as: .float8) ?? "NULL")"
-      kept.append("c.at >= \(oldest) AND c.at <= \(CommitRun.clock) + \(CommitRun.farAhead)")
+      let newest = "\(CommitRun.clock) + \(CommitRun.farAhead)::double precision"
+      kept.append("c.at >= \(oldest) AND c.at <= \(newest)")
     }
     if unwanted.consumed {
-      kept.append("c.number > (SELECT COALESCE(min(k.number), 0) FROM \(consumers) k)")
+      kept.append("c.number > (SELECT COALESCE(pg_catalog.min(k.number), 0) FROM \(consumers) k)")
     }
     if kept.isEmpty { kept = ["true"] }
     let purged = question.bind(bounds.purged)
     question +=
-      "SELECT c.number, c.mark, (SELECT count(*) FROM \(commits) o WHERE o.number > \(purged) AND o.number <= c.number AND o.changes IS NOT NULL) "
-      + "FROM \(commits) c WHERE c.number > \(purged) AND c.changes IS NOT NULL AND c.number < COALESCE((SELECT min(c.number) FROM \(commits) c WHERE c.number > \(purged) AND c.changes IS NOT NULL AND \(kept.joined(separator: " AND "))), \(question.bind(Int64.max))) "
+      "SELECT c.number, c.mark, (SELECT pg_catalog.count(*) FROM \(commits) o WHERE o.number > \(purged) AND o.number <= c.number AND o.changes IS NOT NULL) "
+      + "FROM \(commits) c WHERE c.number > \(purged) AND c.changes IS NOT NULL AND c.number < COALESCE((SELECT pg_catalog.min(c.number) FROM \(commits) c WHERE c.number > \(purged) AND c.changes IS NOT NULL AND \(kept.joined(separator: " AND "))), \(question.bind(Int64.max))) "
       + "ORDER BY c.number DESC LIMIT 1"
     let answer = try connection.run(question, deadline: deadline)
     guard answer.rowCount == 1 else {

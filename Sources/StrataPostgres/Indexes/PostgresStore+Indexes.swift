@@ -155,7 +155,7 @@ extension PostgresStore: IndexingStore {
     let table = mapping.table(ofEntity: index.owner)
     return try await Self.away {
       try self.read(isCounted: false) { _, connection in
-        Int(try connection.run(SQLStatement("SELECT count(*) FROM \(table.name)")).integer(0, 0))
+        Int(try connection.run(SQLStatement("SELECT pg_catalog.count(*) FROM \(table.name)")).integer(0, 0))
       }
     }
   }

@@ -10,7 +10,7 @@ enum Identifier {
   static func quoted(_ name: String) -> String {
     // Hardly any name has one in it, and looking is cheap.
     let isPlain = !name.utf8.contains(UInt8(ascii: "\""))
-    return "\"" + (isPlain ? name : name.replacingOccurrences(of: "\"", with: "\"\"")) + "\""
+    return "\"" + (isPlain ? name : name.replacing(mark: "\"", with: "\"\"")) + "\""
   }
 
   /// - Throws: ``StorageError`` `.invalid` for a name that the server does not take as it is.

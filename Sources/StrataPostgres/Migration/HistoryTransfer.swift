@@ -62,7 +62,9 @@ struct HistoryTransfer {
     if names.isEmpty { return true }
     do {
       try connection.run([
-        SQLStatement("SAVEPOINT strata_history"), try statement(),
+        SQLStatement("SAVEPOINT strata_history"),
+        // The server expects many changes of each commit, and would compile the statement to machine code first, for a second.
+        SQLStatement("SELECT pg_catalog.set_config('jit', 'off', true)"), try statement(),
         SQLStatement("RELEASE SAVEPOINT strata_history"),
       ])
       return true

@@ -29,10 +29,10 @@ struct LossCounting {
     let table = mapping.table(ofEntity: entity)
     let own = "t.entity = \(mapping.codes[entity])"
     switch place {
-    case .row: return "SELECT count(*) FROM \(table.name) t WHERE \(own)"
+    case .row: return "SELECT pg_catalog.count(*) FROM \(table.name) t WHERE \(own)"
     case .slot(let slot):
       guard let column = table.column(entity, slot) else { return nil }
-      return "SELECT count(*) FROM \(table.name) t WHERE \(own) AND t.\(column.name) IS NOT NULL"
+      return "SELECT pg_catalog.count(*) FROM \(table.name) t WHERE \(own) AND t.\(column.name) IS NOT NULL"
     case .members(let path, let least, let kept):
       guard let members = members(path, entity) else { return nil }
       // Members that go are no loss of the relationship's.
@@ -42,7 +42,7 @@ struct LossCounting {
       }
       let condition = codes.isEmpty ? "" : " AND m.entity NOT IN (\(codes.joined(separator: ", ")))"
       return
-        "SELECT count(*) FROM (SELECT t.pk FROM \(table.name) t \(members.joins) WHERE \(own)\(condition) GROUP BY t.pk HAVING count(*) >= \(least)) x"
+        "SELECT pg_catalog.count(*) FROM (SELECT t.pk FROM \(table.name) t \(members.joins) WHERE \(own)\(condition) GROUP BY t.pk HAVING pg_catalog.count(*) >= \(least)) x"
     }
   }
 

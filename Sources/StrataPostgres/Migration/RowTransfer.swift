@@ -28,7 +28,7 @@ struct RowTransfer {
     return statements + symmetricLinks()
   }
 
-  private static func literal(_ name: String) -> String { name.replacingOccurrences(of: "'", with: "''") }
+  private static func literal(_ name: String) -> String { name.replacing(mark: "'", with: "''") }
 
   private func oldCode(_ entity: EntitySchema) -> UInt16 { old.codes[entity.number] }
 

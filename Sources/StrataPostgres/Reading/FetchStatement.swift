@@ -49,7 +49,7 @@ struct FetchStatement {
     decoding = RowDecoding(mapping, table, entities: resolved.entityNumbers, alias: alias)
     var words: String
     switch mode {
-    case .count where isDecided: words = "SELECT count(*)"
+    case .count where isDecided: words = "SELECT pg_catalog.count(*)"
     case .identifiers where isDecided: words = "SELECT \(alias).pk, \(alias).entity"
     default: words = "SELECT \(decoding.list)"
     }

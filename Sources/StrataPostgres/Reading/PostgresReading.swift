@@ -167,11 +167,11 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     let decoding = RowDecoding(mapping, table, entities: owner.subtree, alias: "t")
     var statement = SQLStatement()
     let names = columns.indices.map { "c\($0)" }
-    let lists = arrays.map { statement.bind($0) }.joined(separator: ", ")
+    let rows = SQLStatement.rows(of: arrays.map { statement.bind($0) })
     let conditions = zip(columns, names).map { "t.\($0.name) = n.\($1)" }
     let codes = owner.subtree.map { String(mapping.codes[$0]) }.joined(separator: ", ")
     statement +=
-      "SELECT \(decoding.list), n.place FROM unnest(\(lists)) WITH ORDINALITY AS n(\(names.joined(separator: ", ")), place) "
+      "SELECT \(decoding.list), n.place FROM \(rows) WITH ORDINALITY AS n(\(names.joined(separator: ", ")), place) "
       + "JOIN \(table.name) t ON \(conditions.joined(separator: " AND ")) AND t.entity IN (\(codes)) ORDER BY t.pk DESC"
     let found = try connection.run(statement, deadline: deadline)
     var assembler = RowAssembler(expectedLength: found.rowCount * 128)
@@ -242,10 +242,10 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     case .nowhere: return 0
     case .rows(let table, let column, _):
       statement +=
-        "SELECT count(*) FROM \(table.name) t WHERE \(table.guardCondition) AND t.\(column.name) = "
+        "SELECT pg_catalog.count(*) FROM \(table.name) t WHERE \(table.guardCondition) AND t.\(column.name) = "
     case .links(let join, let ownerColumn, _, _, let table):
       statement +=
-        "SELECT count(*) FROM \(join.name) t WHERE \(table.guardCondition) AND t.\(ownerColumn) = "
+        "SELECT pg_catalog.count(*) FROM \(join.name) t WHERE \(table.guardCondition) AND t.\(ownerColumn) = "
     }
     statement += statement.bind(owner)
     return Int(try connection.run(statement, deadline: deadline).integer(0, 0))

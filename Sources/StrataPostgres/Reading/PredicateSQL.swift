@@ -147,7 +147,7 @@ struct PredicateSQL {
     let upper = Self.raised(text).map { statement.bind($0) }
     if let upper { condition += " AND \(ordered) < \(upper)" }
     if mapping.hasPrefixIndex(column), text.unicodeScalars.count <= SchemaStatements.prefixLength {
-      let prefix = "pg_catalog.left(\(name), \(SchemaStatements.prefixLength))"
+      let prefix = "pg_catalog.left(\(name), \(SchemaStatements.prefixLength))" + column.order
       condition += " AND \(prefix) >= \(lower)"
       if let upper { condition += " AND \(prefix) < \(upper)" }
     }
@@ -309,11 +309,11 @@ struct PredicateSQL {
     switch try? mapping.members(EdgeSet(relationship: number)) {
     case .rows(let table, let column, _)?:
       return exact(
-        "(SELECT count(*) FROM \(table.name) \(other) WHERE \(other).\(column.name) = \(alias).pk) \(sign) \(statement.bind(wanted))"
+        "(SELECT pg_catalog.count(*) FROM \(table.name) \(other) WHERE \(other).\(column.name) = \(alias).pk) \(sign) \(statement.bind(wanted))"
       )
     case .links(let join, let owner, _, _, _)?:
       return exact(
-        "(SELECT count(*) FROM \(join.name) \(other) WHERE \(other).\(owner) = \(alias).pk) \(sign) \(statement.bind(wanted))"
+        "(SELECT pg_catalog.count(*) FROM \(join.name) \(other) WHERE \(other).\(owner) = \(alias).pk) \(sign) \(statement.bind(wanted))"
       )
     case .nowhere?, nil: return nil
     }

@@ -102,9 +102,9 @@ struct ServerPlan {
     return Self.count(sum)
   }
 
-  /// Whether all rows of the table are gone through, and whether its index alone decides.
-  func reading(of table: TableMapping) -> (isScan: Bool, isByKey: Bool, isCovering: Bool) {
-    guard let node = answer.plan.all.first(where: { $0.relation == table.plainName }) else {
+  /// Whether all rows of a table are gone through, and whether the index of its primary key alone decides.
+  func reading(of relation: String, keyIndex: String) -> (isScan: Bool, isByKey: Bool, isCovering: Bool) {
+    guard let node = answer.plan.all.first(where: { $0.relation == relation }) else {
       return (false, false, false)
     }
     let indexes = node.all.compactMap(\.index)
@@ -112,8 +112,7 @@ struct ServerPlan {
     let isLimited = node.all.contains { $0.indexCondition != nil || $0.recheck != nil }
     return (
       !isLimited,
-      !indexes.isEmpty && indexes.allSatisfy { $0 == table.plainName + "_pkey" }
-        && node.indexCondition != nil,
+      !indexes.isEmpty && indexes.allSatisfy { $0 == keyIndex } && node.indexCondition != nil,
       node.type == "Index Only Scan"
     )
   }
@@ -139,7 +138,8 @@ extension PostgresReading {
     let found = try ServerPlan(
       run(ServerPlan.question(plan.statement, isExecuting: isExecuting && isDecidedThere)))
     let table = mapping.tables[request.hierarchyNumber]
-    let reading = found.reading(of: table)
+    let reading = found.reading(
+      of: table.adopted?.name ?? table.plainName, keyIndex: try nameOfKeyIndex(of: table))
     var lines = [plan.words] + found.words
     if isSortedHere { lines.append("sorted here") }
     var execution: FetchExplanation.Execution?
@@ -160,6 +160,18 @@ extension PostgresReading {
       rangeCount: found.indexNames.count, estimatedRows: found.estimatedRows,
       isOrdered: found.isOrdered && !isSortedHere, isCovering: reading.isCovering,
       plan: lines.joined(separator: "\n"), execution: execution)
+  }
+
+  /// What the server calls the index of a table's primary key: a table that gets another name keeps that of its index.
+  private func nameOfKeyIndex(of table: TableMapping) throws -> String {
+    var statement = SQLStatement(
+      """
+      SELECT c.relname::text FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+      WHERE i.indisprimary AND i.indrelid =
+      """)
+    statement += " " + statement.bind(table.adopted?.relation ?? table.name) + "::text::regclass"
+    let answer = try run(statement)
+    return answer.rowCount == 0 ? "" : try answer.text(0, 0)
   }
 
   // MARK: Everything

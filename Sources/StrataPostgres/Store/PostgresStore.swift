@@ -230,24 +230,8 @@ package final class PostgresStore: StoreEngine {
   /// harm.
   func read<R>(isCounted: Bool = true, _ body: (PostgresReading, PostgresConnection) throws -> R) throws -> R
   {
-    try requireOpen()
-    var (isSecond, disturbed) = (false, 0)
-    while true {
-      do {
-        return try readOnce(isCounted, body)
-      } catch let error as StorageError where error.kind == .unreachable && !isSecond {
-        isSecond = true
-        pool.dropIdle()
-      } catch let error as SQLError where error.kind == .unreachable && !isSecond {
-        isSecond = true
-        pool.dropIdle()
-      } catch let error as SQLError
-        where error.isWorthAnotherTry && disturbed < Self.mostDisturbedReads
-      {
-        disturbed += 1
-      } catch let error as SQLError {
-        throw explained(error.storageError("read store", pool.address.words))
-      }
+    try survivingLoss("read store", mostDisturbances: Self.mostDisturbedReads) {
+      try readOnce(isCounted, body)
     }
   }
 
@@ -278,23 +262,27 @@ package final class PostgresStore: StoreEngine {
     }
   }
 
-  /// Runs `body`, and once more when the connection turns out to be dead.
+  /// Runs `body`, once more when the connection turns out to be dead, and again when others were in the way.
   private func survivingLoss<R>(
-    _ operation: String, unless isTooLate: () -> Bool, _ body: () throws -> R
+    _ operation: String, mostDisturbances: Int = 0, unless isTooLate: () -> Bool = { false },
+    _ body: () throws -> R
   ) throws -> R {
     try requireOpen()
-    var isSecond = false
+    var (isSecond, disturbances) = (false, 0)
     while true {
       do {
         return try body()
       } catch let error as StorageError where error.kind == .unreachable && !isSecond && !isTooLate() {
         isSecond = true
+        pool.dropIdle()
       } catch let error as SQLError where error.kind == .unreachable && !isSecond && !isTooLate() {
         isSecond = true
+        pool.dropIdle()
+      } catch let error as SQLError where error.isWorthAnotherTry && disturbances < mostDisturbances {
+        disturbances += 1
       } catch let error as SQLError {
         throw explained(error.storageError(operation, pool.address.words))
       }
-      pool.dropIdle()
     }
   }
 
@@ -337,7 +325,7 @@ package final class PostgresStore: StoreEngine {
   }
 
   package func makeSnapshot() throws -> (any StoreSnapshot)? {
-    try survivingLoss("pin store", unless: { false }) {
+    try survivingLoss("pin store") {
       try PostgresSnapshot(
         pool, mapping, identifier: identifier, share: max(1, options.maximumConnections / 3),
         timeout: options.timeout)

@@ -10,6 +10,8 @@ struct SQLError: Error, Sendable {
   let detail: String
   let table: String
   let constraint: String
+  /// Whether a statement inside of a function is wrong, such as a trigger's of somebody else's: the names in it are not the store's.
+  let isOfFunction: Bool
   /// Which of the statements that were run together has failed.
   var position = 0
   /// Whether that one copies rows.
@@ -25,12 +27,13 @@ struct SQLError: Error, Sendable {
     detail = field(Int32(UInt8(ascii: "D")))
     table = field(Int32(UInt8(ascii: "t")))
     constraint = field(Int32(UInt8(ascii: "n")))
+    isOfFunction = state.hasPrefix("42") && !field(Int32(UInt8(ascii: "q"))).isEmpty
   }
 
   init(state: String, message: String) {
     self.state = state
     self.message = message
-    (detail, table, constraint) = ("", "", "")
+    (detail, table, constraint, isOfFunction) = ("", "", "", false)
   }
 
   /// Whether the same transaction may succeed when it is tried again: others were in its way.
@@ -41,6 +44,7 @@ struct SQLError: Error, Sendable {
 
   /// What it means for a program.
   var kind: StorageError.Kind {
+    if isOfFunction { return .refused }
     switch state {
     case "57P01", "57P02", "57P03", "25P03", "57P05": return .unreachable
     case "42501", "P0001": return .refused

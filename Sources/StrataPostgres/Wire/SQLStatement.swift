@@ -36,6 +36,11 @@ struct SQLStatement: Sendable {
 
   static func += (statement: inout SQLStatement, text: String) { statement.text += text }
 
+  /// The words for rows that are made of arrays, a column of each. `unnest` with several arrays has no namespace, so that there are as many calls as arrays.
+  static func rows(of arrays: [String]) -> String {
+    "ROWS FROM (" + arrays.map { "pg_catalog.unnest(\($0))" }.joined(separator: ", ") + ")"
+  }
+
   /// Puts words in front of the text.
   mutating func prefix(_ words: String) { text = words + text }
 

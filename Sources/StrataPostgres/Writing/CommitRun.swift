@@ -174,7 +174,7 @@ final class CommitRun {
       // Data that the server does not take, and limits of a statement's.
       return error.state.hasPrefix("22") && error.state != RowStatements.guardState
         || error.state.hasPrefix("54") || error.state.hasPrefix("23") && error.state != lostReferenceState
-        || error.state == "P0001" || error.state == "42501"
+        || error.state == "P0001" || error.state == "42501" || error.isOfFunction
     default: return false
     }
   }
@@ -194,7 +194,12 @@ final class CommitRun {
       "SELECT pg_catalog.set_config('lock_timeout', " + limit.bind("\(max(1, milliseconds))") + ", true)"
     prologue.append(limit)
     // The rows of a save come in an order of their own, and references of somebody else's tables are looked at with each statement unless that is said.
-    if mapping.isAdopted { prologue.append(SQLStatement("SET CONSTRAINTS ALL DEFERRED")) }
+    if mapping.isAdopted {
+      prologue.append(SQLStatement("SET CONSTRAINTS ALL DEFERRED"))
+      // Triggers of somebody else's call things by names without a namespace: those of their tables' are meant. The statements of a commit name the namespace of
+      // every function, and their constants have the types of what they are computed with: nothing in those namespaces fits better.
+      prologue.append(SQLStatement("SET LOCAL search_path TO pg_catalog, " + mapping.adoptedNamespaces))
+    }
     isLockWaiting = true
   }
 
@@ -206,7 +211,7 @@ final class CommitRun {
     lock += lock.bind(Int64(mapping.generation)) + " RETURNING commit_number, last_at, history_purged)"
     if let note { lock += ", n AS (" + insertion(note, from: "w", &lock) + ")" }
     // Fails where another store has taken the place of this one, or it has another version of the model: nothing may be written to that.
-    lock += " SELECT max(commit_number), 1 / count(*), max(history_purged)"
+    lock += " SELECT pg_catalog.max(commit_number), 1 / pg_catalog.count(*), pg_catalog.max(history_purged)"
     if note != nil { lock += ", " + told(&lock) }
     lock += " FROM w"
     return lock
@@ -380,11 +385,11 @@ final class CommitRun {
   /// The time is the server's, since all programs share that clock. Where the clock was put back, times go on a microsecond after the other; by more than an
   /// hour, they go back with it: a clock that was wrong for a moment must not decide for years.
   private static let turn =
-    "commit_number = commit_number + 1, last_at = CASE WHEN last_at > \(clock) + \(farAhead) THEN \(clock) ELSE GREATEST(\(clock), last_at + 0.000001) END"
+    "commit_number = commit_number + 1, last_at = CASE WHEN last_at > \(clock) + \(farAhead)::double precision THEN \(clock) ELSE GREATEST(\(clock), last_at + 0.000001::double precision) END"
 
   /// The server's time in seconds since 2001.
   static let clock =
-    "(EXTRACT(epoch FROM pg_catalog.clock_timestamp())::double precision - 978307200)"
+    "(EXTRACT(epoch FROM pg_catalog.clock_timestamp())::double precision - 978307200::double precision)"
 
   /// A time that is so many seconds ahead of the server's is of a clock that was wrong.
   static let farAhead = 3_600

@@ -157,9 +157,9 @@ struct LinkChanges {
     return ends.sorted { $0.key < $1.key }.compactMap { number, ends in
       guard let join = work.mapping.joins[number] else { return nil }
       var statement = SQLStatement()
-      let lists = [ends.sources, ends.targets].map { statement.bind($0) }.joined(separator: ", ")
+      let rows = SQLStatement.rows(of: [ends.sources, ends.targets].map { statement.bind($0) })
       statement +=
-        "DELETE FROM \(join.name) l USING unnest(\(lists)) AS n(s, d) WHERE l.src = n.s AND l.dst = n.d"
+        "DELETE FROM \(join.name) l USING \(rows) AS n(s, d) WHERE l.src = n.s AND l.dst = n.d"
       return statement
     }
   }
@@ -253,11 +253,11 @@ struct LinkChanges {
         arrays.append(ends.inversePositions)
       }
       var statement = SQLStatement()
-      let lists = arrays.map { statement.bind($0) }.joined(separator: ", ")
+      let rows = SQLStatement.rows(of: arrays.map { statement.bind($0) })
       let names = columns.joined(separator: ", ")
       let updates = columns.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
       statement +=
-        "INSERT INTO \(join.name) (\(names)) SELECT \(columns.map { "n.\($0)" }.joined(separator: ", ")) FROM unnest(\(lists)) AS n(\(names)) "
+        "INSERT INTO \(join.name) (\(names)) SELECT \(columns.map { "n.\($0)" }.joined(separator: ", ")) FROM \(rows) AS n(\(names)) "
         + "ON CONFLICT (src, dst) DO \(updates.isEmpty ? "NOTHING" : "UPDATE SET \(updates)")"
       return statement
     }

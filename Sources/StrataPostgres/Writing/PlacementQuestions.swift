@@ -19,9 +19,9 @@ struct PlacedPositions {
         positions.append(place.position)
       }
       var statement = SQLStatement()
-      let lists = [keys, positions].map { statement.bind($0) }.joined(separator: ", ")
+      let rows = SQLStatement.rows(of: [keys, positions].map { statement.bind($0) })
       statement +=
-        "UPDATE \(table.name) t SET \(position) = n.p FROM unnest(\(lists)) AS n(k, p) WHERE t.pk = n.k"
+        "UPDATE \(table.name) t SET \(position) = n.p FROM \(rows) AS n(k, p) WHERE t.pk = n.k"
       return statement
     }
   }
@@ -116,7 +116,7 @@ struct PlacementQuestions {
       places += " AND t.\(column.name) IS NOT NULL"
       statements.append(places)
       var last = SQLStatement(
-        "SELECT t.\(column.name), max(t.\(position)) FROM \(table.name) t WHERE ")
+        "SELECT t.\(column.name), pg_catalog.max(t.\(position)) FROM \(table.name) t WHERE ")
       last.add("t.\(column.name)", isAnyOf: owners.map(\.owner).sorted())
       last += " GROUP BY t.\(column.name)"
       statements.append(last)
@@ -135,9 +135,9 @@ struct PlacementQuestions {
       let position = join.hasPosition ? "l.pos" : "0::bigint"
       let inverse = join.hasInversePosition ? "l.inverse_pos" : "0::bigint"
       var places = SQLStatement()
-      let lists = [sources, targets].map { places.bind($0) }.joined(separator: ", ")
+      let rows = SQLStatement.rows(of: [sources, targets].map { places.bind($0) })
       places +=
-        "SELECT l.src, l.dst, \(position), \(inverse) FROM unnest(\(lists)) AS n(s, d) JOIN \(join.name) l ON l.src = n.s AND l.dst = n.d"
+        "SELECT l.src, l.dst, \(position), \(inverse) FROM \(rows) AS n(s, d) JOIN \(join.name) l ON l.src = n.s AND l.dst = n.d"
       statements.append(places)
       let owners = linkEntries.keys.filter { $0.relationship == number }
       for isInverse in [false, true] {
@@ -145,7 +145,7 @@ struct PlacementQuestions {
         let isTarget = isInverse && !join.isSymmetric
         let (column, place) = isTarget ? ("dst", inverse) : ("src", position)
         var last = SQLStatement(
-          "SELECT l.\(column), max(\(place)) FROM \(join.name) l WHERE ")
+          "SELECT l.\(column), pg_catalog.max(\(place)) FROM \(join.name) l WHERE ")
         last.add("l.\(column)", isAnyOf: owners.filter { $0.isInverse == isInverse }.map(\.owner).sorted())
         last += " GROUP BY l.\(column)"
         statements.append(last)

@@ -305,7 +305,7 @@ struct RowStatements {
     let names = names(entity, slots, columns)
     var statement = SQLStatement()
     let head = [columns.keys, columns.versions, columns.outside].map { statement.bind($0) }
-    let lists = (head + names.map { statement.bind($0.array) }).joined(separator: ", ")
+    let rows = SQLStatement.rows(of: head + names.map { statement.bind($0.array) })
     let targets =
       (["pk", "entity", "version", mapping.table(ofEntity: entity).outside] + names.map(\.column)).joined(
         separator: ", ")
@@ -313,7 +313,7 @@ struct RowStatements {
       .joined(separator: ", ")
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
     statement +=
-      "INSERT INTO \(mapping.table(ofEntity: entity).name) (\(targets)) SELECT \(values) FROM unnest(\(lists)) AS n(\(aliases))"
+      "INSERT INTO \(mapping.table(ofEntity: entity).name) (\(targets)) SELECT \(values) FROM \(rows) AS n(\(aliases))"
     return statement
   }
 
@@ -321,14 +321,14 @@ struct RowStatements {
     let names = names(entity, slots, columns)
     var statement = SQLStatement()
     let head = [columns.keys, columns.versions, columns.outside].map { statement.bind($0) }
-    let lists = (head + names.map { statement.bind($0.array) }).joined(separator: ", ")
+    let rows = SQLStatement.rows(of: head + names.map { statement.bind($0.array) })
     let assignments =
       (["version = n.v", "\(mapping.table(ofEntity: entity).outside) = n.o"]
       + names.map { "\($0.column) = n.\($0.value)" })
       .joined(separator: ", ")
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
     statement +=
-      "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM unnest(\(lists)) AS n(\(aliases)) WHERE t.pk = n.k AND t.version = n.v\(keepsVersion ? "" : " - 1") RETURNING 1"
+      "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM \(rows) AS n(\(aliases)) WHERE t.pk = n.k AND t.version = n.v\(keepsVersion ? "" : " - 1") RETURNING 1"
     return Self.guarded(statement, count: columns.keys.count)
   }
 
@@ -336,7 +336,8 @@ struct RowStatements {
   private static func guarded(_ words: SQLStatement, count: Int) -> SQLStatement {
     var statement = words
     statement.prefix("WITH w AS (")
-    statement += ") SELECT 1 / (CASE WHEN count(*) = " + statement.bind(count) + " THEN 1 ELSE 0 END) FROM w"
+    statement += ") SELECT 1 / (CASE WHEN pg_catalog.count(*) = "
+    statement += statement.bind(count) + " THEN 1 ELSE 0 END) FROM w"
     return statement
   }
 

@@ -108,12 +108,12 @@ struct UniquenessQuestions {
       }
       let names = question.columns.indices.map { "c\($0)" }
       var statement = SQLStatement()
-      let lists = arrays.map { statement.bind($0) }.joined(separator: ", ")
+      let rows = SQLStatement.rows(of: arrays.map { statement.bind($0) })
       let conditions = zip(question.columns, names).map { "t.\($0.name) = n.\($1)" }.joined(
         separator: " AND ")
       let codes = work.schema.entities[question.index.owner].subtree.map { String(work.mapping.codes[$0]) }
       statement +=
-        "SELECT n.place, t.pk FROM unnest(\(lists)) WITH ORDINALITY AS n(\(names.joined(separator: ", ")), place) "
+        "SELECT n.place, t.pk FROM \(rows) WITH ORDINALITY AS n(\(names.joined(separator: ", ")), place) "
         + "JOIN \(question.table.name) t ON \(conditions) AND t.entity IN (\(codes.joined(separator: ", "))) "
         + "WHERE t.pk <> ALL(\(statement.bind(keys: question.excluded))) ORDER BY n.place, t.pk"
       return statement

@@ -41,7 +41,7 @@ public struct ModelConfiguration: Identifiable, Hashable, Sendable, DataStoreCon
 
   /// The file of the store; `/dev/null` for one in memory.
   public let url: URL
-  /// The name: `default` when none is given.
+  /// The name: `default` when none is given. No two names that were given are the same in a container.
   public let name: String
   /// Whether the store is in memory only. Two containers never share one.
   public let isStoredInMemoryOnly: Bool
@@ -53,6 +53,8 @@ public struct ModelConfiguration: Identifiable, Hashable, Sendable, DataStoreCon
   public let cloudKitDatabase: CloudKitDatabase
   /// The models that the store holds, where a container has several stores; nil for those that no other configuration names.
   public var schema: Schema?
+  /// Whether the name was given: those that were not may be those of several configurations. Two that differ in this only are equal.
+  let isNamed: Bool
 
   /// The file.
   public var id: URL { url }
@@ -84,6 +86,7 @@ public struct ModelConfiguration: Identifiable, Hashable, Sendable, DataStoreCon
     groupContainer: GroupContainer = .automatic, cloudKitDatabase: CloudKitDatabase = .automatic
   ) {
     self.name = name ?? "default"
+    isNamed = name != nil
     self.schema = schema
     self.isStoredInMemoryOnly = isStoredInMemoryOnly
     self.allowsSave = allowsSave
@@ -106,6 +109,7 @@ public struct ModelConfiguration: Identifiable, Hashable, Sendable, DataStoreCon
     cloudKitDatabase: CloudKitDatabase = .automatic
   ) {
     self.name = name ?? "default"
+    isNamed = name != nil
     self.schema = schema
     self.url = url
     isStoredInMemoryOnly = url.path == "/dev/null"
@@ -129,6 +133,24 @@ public struct ModelConfiguration: Identifiable, Hashable, Sendable, DataStoreCon
         .configurationFileNameContainsInvalidCharacters,
         "“\(name)” holds a character that no name of a file has")
     }
+  }
+}
+
+extension ModelConfiguration {
+  public static func == (a: ModelConfiguration, b: ModelConfiguration) -> Bool {
+    a.url == b.url && a.name == b.name && a.isStoredInMemoryOnly == b.isStoredInMemoryOnly
+      && a.allowsSave == b.allowsSave && a.groupContainer == b.groupContainer
+      && a.cloudKitDatabase == b.cloudKitDatabase && a.schema == b.schema
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(url)
+    hasher.combine(name)
+    hasher.combine(isStoredInMemoryOnly)
+    hasher.combine(allowsSave)
+    hasher.combine(groupContainer)
+    hasher.combine(cloudKitDatabase)
+    hasher.combine(schema)
   }
 }
 

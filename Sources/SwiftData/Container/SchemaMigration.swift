@@ -5,24 +5,26 @@ import StrataCore
 ///     plan: V1 ─ lightweight ─▶ V2 ─ custom ─▶ V3        which of them the store is of, its model's checksum tells
 struct SchemaMigration {
   private let plan: any SchemaMigrationPlan.Type
-  private let schema: Schema
+  private let parts: StoreParts
 
-  init(_ plan: any SchemaMigrationPlan.Type, _ schema: Schema) {
+  init(_ plan: any SchemaMigrationPlan.Type, _ parts: StoreParts) {
     self.plan = plan
-    self.schema = schema
+    self.parts = parts
   }
 
-  /// Lets a store be migrated by the plan.
+  /// Lets a store be migrated by the plan. Of several stores each has models of its own: which entities it has, they say by its configuration.
   ///
   /// - Throws: ``SwiftDataError/loadIssueModelContainer`` for versions that contradict themselves.
   func prepare(_ description: inout PersistentStoreDescription) throws {
     var models: [ObjectIdentifier: ManagedObjectModel] = [:]
+    let (configuration, file) = (description.configuration, StoredEntities(description))
     func model(of version: any VersionedSchema.Type) throws -> ManagedObjectModel {
       if let known = models[ObjectIdentifier(version)] { return known }
       let made: ManagedObjectModel
       do { made = try Schema(versionedSchema: version).managedObjectModel(rowClass: rowClass) } catch {
         throw SwiftDataError(.loadIssueModelContainer, "version \(version): \(error)", underlying: error)
       }
+      if let configuration { parts.divide(made, for: configuration, as: file) }
       models[ObjectIdentifier(version)] = made
       return made
     }

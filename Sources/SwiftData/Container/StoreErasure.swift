@@ -26,8 +26,35 @@ struct StoreErasure {
           failure = error
         }
       }
-      if let failure, refused.count == waiting.count { throw FoundationErrors.error(for: failure) }
+      if let failure, refused.count == waiting.count {
+        guard Self.isOfRules(failure) else { throw FoundationErrors.error(for: failure) }
+        return try deleteTogether(waiting)
+      }
       waiting = refused
+    }
+  }
+
+  /// Whether it is a delete rule, or a relationship that must lead somewhere, that keeps models.
+  private static func isOfRules(_ error: any Error) -> Bool {
+    let code = (error as? CoreDataError)?.code
+    return code == .validationRelationshipDeniedDelete || code == .validationMissingMandatoryProperty
+  }
+
+  /// Models that protect each other go together: the rules of a save see that none of them stays.
+  private func deleteTogether(_ names: [String]) throws {
+    let context = ModelContext(container)
+    context.autosaveEnabled = false
+    let rows = context.rows
+    do {
+      for name in names {
+        for row in try rows.fetch(FetchRequest<ManagedObject>(entityName: name)) where !row.isDeleted {
+          rows.delete(row)
+        }
+      }
+      rows.processPendingChanges()
+      try rows.save()
+    } catch {
+      throw FoundationErrors.error(for: error)
     }
   }
 }

@@ -5,6 +5,7 @@ struct StoreOpening {
   private let schema: Schema
   private let plan: (any SchemaMigrationPlan.Type)?
   private let configurations: [any DataStoreConfiguration]
+  private let parts: StoreParts
 
   init(
     _ schema: Schema, _ plan: (any SchemaMigrationPlan.Type)?,
@@ -13,6 +14,7 @@ struct StoreOpening {
     self.schema = schema
     self.plan = plan
     self.configurations = configurations
+    parts = StoreParts(configurations, of: schema)
   }
 
   /// A coordinator with all stores.
@@ -23,9 +25,9 @@ struct StoreOpening {
     let model = try makeModel()
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     let isAlone = configurations.count <= 1
-    for configuration in configurations {
+    for (configuration, part) in zip(configurations, parts.names) {
       do {
-        let name = isAlone ? nil : configuration.name
+        let name = isAlone ? nil : part
         if let configuration = configuration as? ModelConfiguration {
           try add(configuration, to: coordinator, name: name)
         } else {
@@ -48,7 +50,8 @@ struct StoreOpening {
       do { try configuration.validate() } catch {
         throw error is SwiftDataError ? error : Self.error(for: error, false)
       }
-      if !names.insert(configuration.name).inserted {
+      let isNamed = (configuration as? ModelConfiguration)?.isNamed ?? true
+      if isNamed, !names.insert(configuration.name).inserted {
         throw SwiftDataError(.duplicateConfiguration, "two configurations are called “\(configuration.name)”")
       }
       if let configuration = configuration as? ModelConfiguration {
@@ -76,16 +79,7 @@ struct StoreOpening {
       if configurations.count <= 1 { return try schema.managedObjectModel(rowClass: rowClass) }
       // What is said of configurations belongs to this container alone.
       let model = try SchemaTranslation(schema, rowClass: rowClass).model()
-      let parts = configurations.map { ($0.name, $0.schema) }
-      let named = Set(parts.flatMap { $0.1?.entities.map(\.name) ?? [] })
-      for (name, part) in parts {
-        let names = part.map { Set($0.entities.map(\.name)) }
-        let entities = model.entities.filter { entity in
-          guard let own = entity.name else { return false }
-          return names?.contains(own) ?? !named.contains(own)
-        }
-        model.setEntities(entities, forConfigurationName: name)
-      }
+      parts.divide(model)
       return model
     } catch {
       throw SwiftDataError(.loadIssueModelContainer, "\(error)", underlying: error)
@@ -105,7 +99,7 @@ struct StoreOpening {
     // Without a plan what the classes no longer declare goes, as on Apple's systems (M1). The file from before stays beside the store: another program may want it.
     description.followsStoredModel = plan == nil
     description.keepsReplacedFiles = plan == nil
-    if let plan { try SchemaMigration(plan, schema).prepare(&description) }
+    if let plan { try SchemaMigration(plan, parts).prepare(&description) }
     if !configuration.isStoredInMemoryOnly, !description.isReadOnly {
       try FileManager.default.createDirectory(
         at: configuration.url.deletingLastPathComponent(), withIntermediateDirectories: true)

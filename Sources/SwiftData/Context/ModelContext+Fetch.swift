@@ -6,19 +6,26 @@ extension ModelContext {
   /// - Throws: ``SwiftDataError``: `unsupportedPredicate`, `unsupportedSortDescriptor`, `unsupportedKeyPath` with the reason,
   ///   `unknownSchema` for a class that the container does not have. `CocoaError` for a store that cannot be read; what a store of the program's own throws.
   public func fetch<T>(_ descriptor: FetchDescriptor<T>) throws -> [T] where T: PersistentModel {
+    try lowering(descriptor) { try found($0) }
+  }
+
+  /// What `body` makes of a descriptor. Where no store can answer its predicate, it is asked again with one that the models themselves answer.
+  private func lowering<T, R>(_ descriptor: FetchDescriptor<T>, _ body: (LoweredFetch<T>) throws -> R) throws
+    -> R
+  where T: PersistentModel {
     enter()
     return try translating {
       do {
-        return try found(LoweredFetch(descriptor, self))
+        return try body(LoweredFetch(descriptor, self))
       } catch  where Self.isForModels(error) {
-        return try found(LoweredFetch(descriptor, self, inMemory: descriptor.predicate))
+        return try body(LoweredFetch(descriptor, self, inMemory: descriptor.predicate))
       }
     }
   }
 
   /// Whether the models themselves answer what no store can: what a cast asks of a subclass, how the user's language orders texts, and whether an optional to-many relationship
   /// is nil, which it never is here.
-  private static func isForModels(_ error: any Error) -> Bool {
+  static func isForModels(_ error: any Error) -> Bool {
     if let error = error as? PredicateTranslationError {
       return error.expression.hasSuffix("Cast") || error.expression.hasSuffix("StringLocalizedCompare")
     }
@@ -28,7 +35,19 @@ extension ModelContext {
 
   private func found<T: PersistentModel>(_ lowered: LoweredFetch<T>) throws -> [T] {
     if lowered.isEmpty { return [] }
+    if lowered.isFinishedHere, !lowered.request.includesPendingChanges, rows.hasChanges {
+      let entity = ModelDescriptor.of(T.self).entityName
+      return models(
+        try rows.objects(try storedRows(lowered.descriptor), entity: entity, includesPendingChanges: false))
+    }
     return try lowered.finish(models(try rows.asking(lowered.asked) { try rows.fetch(lowered.request) }))
+  }
+
+  /// The rows whose stored values match, in order. Found in a context without changes: the models of this one answer a predicate by what is unsaved.
+  func storedRows<T: PersistentModel>(_ descriptor: FetchDescriptor<T>) throws -> [ManagedObjectID] {
+    let context = ModelContext(container)
+    context.autosaveEnabled = false
+    return try context.fetch(descriptor).compactMap { $0.modelRow?.objectID }
   }
 
   private func models<T: PersistentModel>(_ objects: consuming [ManagedObject]) -> [T] {
@@ -39,17 +58,13 @@ extension ModelContext {
   ///
   /// - Throws: as ``fetch(_:)``.
   public func fetchCount<T>(_ descriptor: FetchDescriptor<T>) throws -> Int where T: PersistentModel {
-    enter()
-    return try translating {
-      do {
-        // How they are sorted does not matter.
-        var plain = descriptor
-        plain.sortBy = []
-        let lowered = try LoweredFetch(plain, self)
-        return lowered.isEmpty ? 0 : try rows.asking(lowered.asked) { try rows.count(for: lowered.request) }
-      } catch  where Self.isForModels(error) {
-        return try found(LoweredFetch(descriptor, self, inMemory: descriptor.predicate)).count
-      }
+    // How they are sorted does not matter.
+    var plain = descriptor
+    plain.sortBy = []
+    return try lowering(plain) { lowered in
+      if lowered.isEmpty { return 0 }
+      if lowered.isFinishedHere { return try found(lowered).count }
+      return try rows.asking(lowered.asked) { try rows.count(for: lowered.request) }
     }
   }
 
@@ -65,8 +80,7 @@ extension ModelContext {
         .sortingPendingChangesWithIdentifiers,
         "save first, leave includePendingChanges or sortBy out, or fetch the models")
     }
-    return try translating {
-      let lowered = try LoweredFetch(descriptor, self)
+    return try lowering(descriptor) { lowered in
       if lowered.isEmpty { return [] }
       if lowered.isFinishedHere || rows.hasChanges { return try found(lowered).map(\.persistentModelID) }
       return try rows.asking(lowered.asked) {
@@ -95,8 +109,7 @@ extension ModelContext {
       throw SwiftDataError(
         .includePendingChangesWithBatchSize, "save first, or set includePendingChanges to false")
     }
-    return try translating {
-      var lowered = try LoweredFetch(descriptor, self)
+    return try lowering(descriptor) { lowered in
       if lowered.isEmpty {
         return FetchResultsCollection(count: 0) { _ in stop("an empty collection has no element") }
       }
@@ -104,9 +117,9 @@ extension ModelContext {
         let models = try found(lowered)
         return FetchResultsCollection(count: models.count) { models[$0] }
       }
-      lowered.request.fetchBatchSize = Swift.max(batchSize, 1)
-      let request = lowered.request
-      let batches = try rows.asking(lowered.asked) { try rows.fetchInBatches(request) }
+      var request = lowered.request
+      request.fetchBatchSize = Swift.max(batchSize, 1)
+      let batches = try rows.asking(lowered.asked) { [request] in try rows.fetchInBatches(request) }
       return FetchResultsCollection(count: batches.count) { [self] position in
         models([batches[position]])[0]
       }
@@ -170,8 +183,12 @@ extension RowContext {
   /// The objects with these IDs that there are, in their order.
   ///
   /// - Throws: what `fetch(_:)` throws.
-  func objects(_ identifiers: [ManagedObjectID], entity: String) throws -> [ManagedObject] {
+  func objects(_ identifiers: [ManagedObjectID], entity: String, includesPendingChanges: Bool = true) throws
+    -> [ManagedObject]
+  {
+    if identifiers.isEmpty { return [] }
     var request = FetchRequest<ManagedObject>(entityName: entity)
+    request.includesPendingChanges = includesPendingChanges
     request.predicate = .compare(FetchComparison(.evaluatedObject, .in, .objects(identifiers)))
     let found = try fetch(request)
     let places = Dictionary(uniqueKeysWithValues: found.map { ($0.objectID, $0) })

@@ -104,10 +104,20 @@ extension ModelContext {
       return try OwnDeletions(container, author: author).delete(
         model, predicate, includeSubclasses: includeSubclasses)
     }
-    try translating {
-      var request = try LoweredFetch(FetchDescriptor(predicate: predicate), self).request
+    func run(_ fetch: FetchRequest<ManagedObject>) throws {
+      var request = fetch
       request.includesSubentities = includeSubclasses
       try rows.execute(BatchDeleteRequest(fetchRequest: request))
+    }
+    try translating {
+      let descriptor = FetchDescriptor<T>(predicate: predicate)
+      do { try run(LoweredFetch(descriptor, self).request) } catch  where Self.isForModels(error) {
+        let found = try storedRows(descriptor)
+        if found.isEmpty { return }
+        var request = FetchRequest<ManagedObject>(entityName: ModelDescriptor.of(T.self).entityName)
+        request.predicate = .compare(FetchComparison(.evaluatedObject, .in, .objects(found)))
+        try run(request)
+      }
     }
   }
 }

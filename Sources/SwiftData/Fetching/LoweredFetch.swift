@@ -3,7 +3,9 @@ import StrataCore
 /// A descriptor as a request to the rows.
 struct LoweredFetch<T: PersistentModel> {
   /// Without a window when the rows are filtered here.
-  var request: FetchRequest<ManagedObject>
+  private(set) var request: FetchRequest<ManagedObject>
+  /// What it was made of.
+  let descriptor: FetchDescriptor<T>
   /// What stores of the program's own are asked; nil where there are none.
   let asked: AskedFetch?
   /// A predicate that no store can look up, and that models can answer.
@@ -32,6 +34,7 @@ struct LoweredFetch<T: PersistentModel> {
             ?? ""))
     }
     request = FetchRequest(entityName: model.entityName)
+    self.descriptor = descriptor
     self.condition = condition
     limit = descriptor.fetchLimit
     offset = Swift.max(descriptor.fetchOffset ?? 0, 0)

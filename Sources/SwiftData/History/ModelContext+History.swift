@@ -3,7 +3,8 @@ import StrataCore
 extension ModelContext {
   /// The transactions of the container's stores that match, oldest first.
   ///
-  /// - Throws: ``SwiftDataError/historyTokenExpired`` when the history that a token of the predicate begins at has been deleted;
+  /// - Throws: ``SwiftDataError/historyTokenExpired`` when the history that a token of the predicate begins at has been deleted, or what
+  ///   comes next is deleted while the history is read;
   ///   ``SwiftDataError/invalidTransactionFetchRequest`` for transactions of another type than ``DefaultHistoryTransaction``; `CocoaError` for a store that cannot be read; what
   ///   evaluating the predicate throws.
   public func fetchHistory<T>(_ descriptor: HistoryDescriptor<T>) throws -> [T] where T: HistoryTransaction {
@@ -11,7 +12,8 @@ extension ModelContext {
     return try history.fetch()
   }
 
-  /// Deletes the oldest transactions that match, up to the first that does not.
+  /// Deletes the oldest transactions that match, up to the first that does not. With a predicate, what is saved meanwhile stays, and what others delete meanwhile is
+  /// no error.
   ///
   /// - Throws: as ``fetchHistory(_:)``.
   public func deleteHistory<T>(_ descriptor: HistoryDescriptor<T>) throws where T: HistoryTransaction {
@@ -25,6 +27,8 @@ private struct History<T: HistoryTransaction> {
   private let coordinator: PersistentStoreCoordinator
   private let schema: Schema
   private let descriptor: HistoryDescriptor<T>
+  /// So often a deletion looks at the history, while others delete what it is about to look at.
+  private static var mostTries: Int { 8 }
   /// The stores of the program's own that have such transactions.
   private let own: [DataStoreEngine]
 
@@ -80,7 +84,7 @@ private struct History<T: HistoryTransaction> {
   private func fetchStrata() throws -> [T] {
     var found: [T] = []
     let limit = Int(clamping: descriptor.fetchLimit)
-    try forEach { transaction in
+    try forEach(fromBeginning: false) { transaction in
       if try descriptor.predicate?.evaluate(transaction) ?? true { found.append(transaction) }
       return limit == 0 || !descriptor.sortBy.isEmpty || found.count < limit
     }
@@ -97,21 +101,39 @@ private struct History<T: HistoryTransaction> {
     }
     try forEachOwn { try delete($0) }
     guard hasStrata else { return }
-    var stop: PersistentHistoryToken?
-    try forEach { transaction in
-      if try descriptor.predicate?.evaluate(transaction) ?? true { return true }
-      stop = (transaction as? DefaultHistoryTransaction)?.token.token
-      return false
+    guard let predicate = descriptor.predicate else {
+      return try translating { _ = try coordinator.history(.deleteHistory(before: Date.distantFuture)) }
     }
-    try translating {
-      let request =
-        stop.map { PersistentHistoryRequest.deleteHistory(before: $0) }
-        ?? .deleteHistory(before: Date.distantFuture)
-      _ = try coordinator.history(request)
+    // What is saved from now on was not asked about: only what was seen to match goes.
+    guard let last = try lastMatch(predicate) else { return }
+    try translating { _ = try coordinator.history(.deleteHistory(through: last)) }
+  }
+
+  /// Up to where the oldest transactions match; nil for none. What others delete meanwhile is gone as it should be: then the rest is looked at again.
+  private func lastMatch(_ predicate: Predicate<T>) throws -> PersistentHistoryToken? {
+    var tries = 1
+    while true {
+      var matched: PersistentHistoryToken?
+      var hasBegun = false
+      do {
+        try forEach(fromBeginning: true) { transaction in
+          hasBegun = true
+          guard try predicate.evaluate(transaction) else { return false }
+          matched = (transaction as? DefaultHistoryTransaction)?.token.token
+          return true
+        }
+        return matched
+      } catch let error as SwiftDataError
+        where error.kind == .historyTokenExpired && hasBegun && tries < Self.mostTries
+      {
+        tries += 1
+      }
     }
   }
 
-  private func forEach(_ body: (T) throws -> Bool) throws {
+  /// Calls `body` with the transactions, oldest first, until it returns false.
+  /// - Parameter fromBeginning: Whether those are among them that cannot match, since the predicate asks for what is behind a token.
+  private func forEach(fromBeginning: Bool, _ body: (T) throws -> Bool) throws {
     let tokens = Constants.tokens(in: descriptor.predicate)
     try translating {
       // Each says whether what came after it is still there.
@@ -120,7 +142,10 @@ private struct History<T: HistoryTransaction> {
         probe.fetchLimit = 1
         _ = try coordinator.history(probe)
       }
-      let request = PersistentHistoryRequest.fetchHistory(after: tokens.lowest?.token)
+      let start: PersistentHistoryToken? = fromBeginning ? nil : tokens.lowest?.token
+      var request = PersistentHistoryRequest.fetchHistory(after: start)
+      // What a store has that the token does not know is later than the token.
+      request.includesUnknownStores = true
       try coordinator.forEachHistoryTransaction(request) { transaction in
         guard let made = DefaultHistoryTransaction(transaction, schema) as? T else { return true }
         return try body(made)

@@ -31,7 +31,8 @@ public enum MigrationStage: @unchecked Sendable {
   /// The same, with code before and behind it.
   ///
   /// `willMigrate` has a context of the version before, `didMigrate` one of the version after; each saves what it changes. What they throw ends
-  /// the migration, and the store stays of the last version that was reached.
+  /// the migration, and the store stays of the last version that was reached. Of several stores each that is of an earlier version is migrated by itself, and its
+  /// handlers see its models only.
   @preconcurrency
   case custom(
     fromVersion: any VersionedSchema.Type, toVersion: any VersionedSchema.Type,

@@ -35,4 +35,22 @@ struct ModelTemplateTests {
     check(NSManagedObjectModel(byMerging: [model]))
     check(model.copy() as? NSManagedObjectModel)
   }
+
+  @Test("Templates and fetched properties keep the methods of texts that their sort descriptors name")
+  func textOrders() throws {
+    let model = try #require(NSManagedObjectModel(contentsOf: try write()))
+    let request = NSFetchRequest<any NSFetchRequestResult>(entityName: "Bird")
+    request.sortDescriptors = [
+      NSSortDescriptor(key: "name", ascending: true, selector: "localizedStandardCompare:"),
+      NSSortDescriptor(key: "tally", ascending: false),
+    ]
+    model.setFetchRequestTemplate(request, forName: "sorted")
+    let template = model.fetchRequestTemplate(forName: "sorted")
+    #expect(template?.sortDescriptors == request.sortDescriptors)
+    let bound = model.fetchRequestFromTemplate(withName: "sorted", substitutionVariables: [:])
+    #expect(bound?.sortDescriptors == request.sortDescriptors)
+    let property = NSFetchedPropertyDescription()
+    property.fetchRequest = request
+    #expect(property.fetchRequest?.sortDescriptors == request.sortDescriptors)
+  }
 }

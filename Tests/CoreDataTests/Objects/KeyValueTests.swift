@@ -62,6 +62,42 @@ struct KeyValueTests {
     #expect(trip.objectIDs(forRelationshipNamed: "plan") == [c.objectID, a.objectID])
   }
 
+  @Test("Rule 210: a hand-written setter of an ordered relationship sets the order, also for save and undo")
+  func orderedSetter() throws {
+    let trip = Trip(context: context)
+    let (a, b, c, d) = (
+      Entry(context: context), Entry(context: context), Entry(context: context), Entry(context: context)
+    )
+    for entry in [a, b, c, d] { entry.title = "planned" }
+    func now() -> [Entry]? { (trip.value(forKey: "plan") as? NSOrderedSet)?.array as? [Entry] }
+    func arrange(_ entries: [Entry]) {
+      trip.willChangeValue(forKey: "plan")
+      trip.setPrimitiveValue(NSOrderedSet(array: entries), forKey: "plan")
+      trip.didChangeValue(forKey: "plan")
+    }
+    trip.mutableOrderedSetValue(forKey: "plan").addObjects(from: [a, b])
+    arrange([c, b, a])
+    #expect(now() == [c, b, a] && c.value(forKey: "plannedIn") as? Trip === trip)
+    try context.save()
+    arrange([a, b, c])
+    #expect(now() == [a, b, c] && trip.changedValues()["plan"] != nil)
+    arrange([d, a, c])
+    #expect(now() == [d, a, c] && b.value(forKey: "plannedIn") == nil)
+    try context.save()
+    context.refreshAllObjects()
+    #expect(now() == [d, a, c])
+    context.undoManager = UndoManager()
+    arrange([a, c, d])
+    context.processPendingChanges()
+    context.undo()
+    #expect(now() == [d, a, c])
+    context.redo()
+    #expect(now() == [a, c, d])
+    // Without the two messages nothing is a change, but the order is there.
+    trip.setPrimitiveValue(NSOrderedSet(array: [c, d, a]), forKey: "plan")
+    #expect(now() == [c, d, a])
+  }
+
   @Test("What a mutable ordered set can do reaches the relationship")
   func orderedProxies() throws {
     let trip = Trip(context: context)

@@ -234,6 +234,31 @@ struct FetchedResultsTests {
     withExtendedLifetime(titles) {}
   }
 
+  final class TitledController: NSFetchedResultsController<Bird> {
+    override func sectionIndexTitle(forSectionName sectionName: String) -> String? {
+      sectionName.isEmpty ? nil : "#\(sectionName.prefix(1))"
+    }
+  }
+
+  @Test("Rule 258: what a subclass says of titles counts everywhere, with a delegate and without")
+  func titlesOfSubclass() throws {
+    let context = try BirdStand().stocked()
+    let plain = controller(context, sections: "site.name")
+    let titled = TitledController(
+      fetchRequest: plain.fetchRequest, managedObjectContext: context, sectionNameKeyPath: "site.name",
+      cacheName: nil)
+    let listener = Listener()
+    for delegate in [nil, listener] {
+      titled.delegate = delegate
+      try titled.performFetch()
+      #expect(titled.sectionIndexTitles == ["#L", "#W"])
+      #expect(titled.sections?.map(\.indexTitle) == [nil, "#L", "#W"])
+      #expect(titled.section(forSectionIndexTitle: "#W", at: 1) == 2)
+    }
+    try plain.performFetch()
+    #expect(plain.sectionIndexTitles == ["L", "W"])
+  }
+
   @Test("A result type that is not managed objects is refused when the fetch is performed")
   func resultTypes() throws {
     let context = try BirdStand().stocked()

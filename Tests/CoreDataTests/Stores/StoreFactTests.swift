@@ -183,4 +183,27 @@ final class StoreFactTests {
       (try one.execute(request) as? NSPersistentHistoryResult)?.result as? [NSPersistentHistoryChange]
     #expect(Set(changes?.compactMap { $0.changedObjectID.entity.name } ?? []) == ["Employee", "Chore"])
   }
+
+  @Test("Ages and timeouts that no clock knows keep nothing from being opened and saved")
+  func endlessTimes() throws {
+    for (number, seconds) in [TimeInterval.infinity, .nan, 1e300, 1e19].enumerated() {
+      let url = folder.appendingPathComponent("endless\(number)")
+      let description = NSPersistentStoreDescription(url: url)
+      description.historyMaximumAge = seconds
+      description.timeout = seconds
+      description.setOption(true as NSNumber, forKey: NSPersistentHistoryTrackingKey)
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: CompanyStand.model())
+      let store = try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: description.options)
+      let view = context(coordinator)
+      for name in ["Ed", "Al"] {
+        Employee(context: view).name = name
+        try view.save()
+      }
+      let request = NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)
+      request.resultType = .count
+      #expect((try view.execute(request) as? NSPersistentHistoryResult)?.result as? Int == 2)
+      try coordinator.remove(store)
+    }
+  }
 }

@@ -1,5 +1,6 @@
 import CoreData
 import Foundation
+import Synchronization
 import Testing
 
 @Suite("Coordinators and stores by Apple's names")
@@ -73,6 +74,109 @@ struct StoreTests {
       try again.migratePersistentStore(
         again.persistentStores[0], to: url, options: nil, withType: NSSQLiteStoreType)
     }
+  }
+
+  @Test("What other contexts save while a store is moved is in the copy, or fails")
+  func movedWhileSaving() throws {
+    let folder = try Journal.makeFolder()
+    let coordinator = try Journal.makeCoordinator(at: folder.appendingPathComponent("a.sqlite"))
+    let context = NSManagedObjectContext(.confinementConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    // So much that the copy takes a while.
+    let text = String(repeating: "long ", count: 500)
+    for number in 0..<4_000 { Entry(context: context).title = "\(number) \(text)" }
+    try context.save()
+    context.reset()
+    let (saved, isOver) = (SavedTitles(), SavedTitles())
+    let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let thread = Thread {
+      let own = NSManagedObjectContext(.privateQueue)
+      own.persistentStoreCoordinator = coordinator
+      var number = 0
+      while isOver.all.isEmpty {
+        number += 1
+        let title = "own \(number)"
+        do {
+          try own.performAndWait {
+            Entry(context: own).title = title
+            try own.save()
+          }
+        } catch { break }
+        saved.add(title)
+        begun.signal()
+      }
+      begun.signal()
+      done.signal()
+    }
+    thread.start()
+    begun.wait()
+    let url = folder.appendingPathComponent("b.sqlite")
+    let moved = Result {
+      try coordinator.migratePersistentStore(coordinator.persistentStores[0], to: url, type: .sqlite)
+    }
+    isOver.add("")
+    done.wait()
+    try coordinator.remove(try moved.get())
+    let titles = Set(try Journal.savedTitles(Journal.makeCoordinator(at: url)))
+    #expect(!saved.all.isEmpty && saved.all.filter { !titles.contains($0) } == [])
+  }
+
+  /// Titles that several threads note.
+  private final class SavedTitles: Sendable {
+    private let titles = Mutex<[String]>([])
+    var all: [String] { titles.withLock { $0 } }
+    func add(_ title: String) { titles.withLock { $0.append(title) } }
+  }
+
+  @Test("A store that cannot be opened at its new place stays attached, and no copy of it is left")
+  func notMoved() throws {
+    let folder = try Journal.makeFolder()
+    let (a, b) = (folder.appendingPathComponent("a.sqlite"), folder.appendingPathComponent("b.sqlite"))
+    let first = try Journal.makeCoordinator(at: a)
+    try first.remove(first.persistentStores[0])
+    let model = Journal.makeModel()
+    let note = NSAttributeDescription()
+    note.name = "note"
+    note.attributeType = .stringAttributeType
+    let entity = try #require(model.entitiesByName["Entry"])
+    entity.properties += [note]
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    let options: [AnyHashable: Any] = [
+      NSReadOnlyPersistentStoreOption: true, NSIgnorePersistentStoreVersioningOption: true,
+    ]
+    let store = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: a, options: options)
+    #expect(throws: CocoaError.self) {
+      try coordinator.migratePersistentStore(store, to: b, type: .sqlite)
+    }
+    #expect(coordinator.persistentStores == [store])
+    #expect(!FileManager.default.fileExists(atPath: b.path))
+    let moved = try coordinator.migratePersistentStore(store, to: b, options: options, type: .sqlite)
+    #expect(coordinator.persistentStores == [moved] && moved.url == b)
+  }
+
+  @Test("A store in memory is moved to a file, and saves go on there")
+  func movedFromMemory() throws {
+    let url = try Journal.makeFolder().appendingPathComponent("a.sqlite")
+    let coordinator = try Journal.makeCoordinator(at: nil)
+    let context = NSManagedObjectContext(.confinementConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    Entry(context: context).title = "kept"
+    try context.save()
+    context.reset()
+    #expect(throws: CocoaError.self) {
+      try coordinator.migratePersistentStore(
+        coordinator.persistentStores[0], to: url.appendingPathComponent("nowhere"), type: .sqlite)
+    }
+    Entry(context: context).title = "later"
+    try context.save()
+    context.reset()
+    let moved = try coordinator.migratePersistentStore(
+      coordinator.persistentStores[0], to: url, type: .sqlite)
+    #expect(coordinator.persistentStores == [moved])
+    Entry(context: context).title = "last"
+    try context.save()
+    #expect(try Journal.savedTitles(coordinator) == ["kept", "last", "later"])
   }
 
   @Test("A read-only store refuses saves; a destroyed one is empty; one can be put in another's place")

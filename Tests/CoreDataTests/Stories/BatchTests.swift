@@ -46,4 +46,18 @@ struct BatchTests {
       #expect(try Journal.titles(context) == ["b"])
     }
   }
+
+  @Test("A batch update and a batch deletion look up a #Predicate")
+  func swiftPredicate() throws {
+    let context = try BirdStand().stocked()
+    let update = NSBatchUpdateRequest(entityName: "Bird")
+    update.predicate = NSPredicate(#Predicate<Bird> { $0.tally > 4 })
+    update.propertiesToUpdate = ["tally": 40]
+    update.resultType = .updatedObjectsCountResultType
+    #expect((try context.execute(update) as? NSBatchUpdateResult)?.result as? Int == 3)
+    let request = NSFetchRequest<any NSFetchRequestResult>(entityName: "Bird")
+    request.predicate = NSPredicate(#Predicate<Bird> { $0.tally < 4 })
+    try context.execute(NSBatchDeleteRequest(fetchRequest: request))
+    #expect(try names(nil, in: context) == ["coot", "gull", "wren"])
+  }
 }

@@ -341,6 +341,31 @@ struct DeletedEndsTests {
     }
   }
 
+  @Test("Rule 216: what is put beside deleted members that are not shown any more stands where it was put")
+  func placesBesideDeleted() throws {
+    let context = context()
+    let box = make("Box", context)
+    let things = (0..<5).map { _ in make("Thing", context) }
+    let ranking = box.mutableOrderedSetValue(forKey: "ranking")
+    ranking.addObjects(from: Array(things[0..<3]))
+    try context.save()
+    func now() -> [Int] {
+      let members = (box.value(forKey: "ranking") as? NSOrderedSet)?.array as? [NSManagedObject] ?? []
+      return members.map { member in things.firstIndex { $0 === member } ?? -1 }
+    }
+    context.delete(things[0])
+    context.processPendingChanges()
+    ranking.add(things[3])
+    #expect(now() == [1, 2, 3])
+    ranking.insert(things[4], at: 1)
+    #expect(now() == [1, 4, 2, 3])
+    ranking.moveObjects(at: [0], to: 3)
+    #expect(now() == [4, 2, 3, 1])
+    try context.save()
+    context.refreshAllObjects()
+    #expect(now() == [4, 2, 3, 1])
+  }
+
   @Test(
     "Rule 212: what leaves an owner that has gone under no action does not edit it", arguments: [false, true])
   func memberLeavesAnOwnerThatHasGone(isRead: Bool) throws {

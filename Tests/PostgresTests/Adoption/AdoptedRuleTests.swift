@@ -70,4 +70,53 @@ import Testing
     again.setValue(name + " ", forKey: "name")
     #expect(throws: StorageError.self) { try later.save() }
   }
+
+  /// The index that the model declares is not made, and the column has an order of its own.
+  @Test func beginningsAreComparedByBytesWhateverTheModelDeclares() throws {
+    let stand = try AdoptedStand()
+    let model = AdoptedStand.model()
+    model.entitiesByName["Writer"]?.indexes = [FetchIndexDescription(name: "byName", attributes: ["name"])]
+    try stand.sql("INSERT INTO \(stand.shop).writer (full_name) VALUES ('zoe'), ('9 lives')")
+    let context = stand.context(try stand.open(model))
+    for beginning in ["z", "9", "a"] {
+      #expect(try context.all("Writer", Attribute("name").beginsWith(beginning)).count == 1)
+    }
+  }
+
+  /// Adds a trigger to the books that notes each title in a table, which it calls by its name alone.
+  private func noting(_ stand: AdoptedStand, in table: String) throws {
+    try stand.sql(
+      """
+      CREATE TABLE \(stand.shop).noted (title text);
+      CREATE FUNCTION \(stand.shop).note() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO \(table) VALUES (NEW.title); RETURN NEW; END $$;
+      CREATE TRIGGER notes AFTER INSERT ON \(stand.shop)."Book" FOR EACH ROW EXECUTE FUNCTION \(stand.shop).note();
+      """)
+  }
+
+  @Test func triggersFindTheTablesBesideTheirs() throws {
+    let stand = try AdoptedStand()
+    try noting(stand, in: "noted")
+    let context = stand.context(try stand.open())
+    _ = try context.make("Book", ["title": "Looms"])
+    try context.save()
+    _ = try context.execute(BatchInsertRequest(entityName: "Book", objects: [["title": "Engines"]]))
+    #expect(
+      try stand.texts("SELECT title FROM \(stand.shop).noted ORDER BY title") == ["Engines", "Looms"])
+  }
+
+  @Test func aTriggerThatLooksForWhatIsNotThereIsARefusal() throws {
+    let stand = try AdoptedStand()
+    try noting(stand, in: "missing")
+    let store = try stand.open()
+    let context = stand.context(store)
+    _ = try context.make("Book", ["title": "Looms"])
+    let error = #expect(throws: StorageError.self) { try context.save() }
+    #expect(error?.kind == .refused && error?.detail.contains("missing") == true)
+    context.rollback()
+    // The store is in order, and what the trigger does not see is saved.
+    _ = try context.make("Writer", ["name": "Dora"])
+    try context.save()
+    #expect(try stand.texts("SELECT count(*)::int8::text FROM \(stand.shop).writer") == ["4"])
+  }
 }

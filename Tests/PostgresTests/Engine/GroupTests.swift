@@ -107,6 +107,29 @@ import Testing
     #expect(try stand.context().all("Subject").count == 1 + RowStatements.leastCopied)
   }
 
+  /// What is missing is not the store's.
+  @Test func aSetWhoseTriggerMissesATableTakesNoOtherWithIt() throws {
+    let stand = try ServerStand(Library.make())
+    try stand.sql(
+      """
+      CREATE FUNCTION \(stand.table("note"))() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO missing VALUES (NEW.name); RETURN NEW; END $$;
+      CREATE TRIGGER notes BEFORE INSERT ON \(stand.table("author"))
+        FOR EACH ROW EXECUTE FUNCTION \(stand.table("note"))();
+      """)
+    let results = commit(
+      stand,
+      [
+        ChangeSet(inserts: [try row(stand, "Subject", "first")]),
+        ChangeSet(inserts: [try row(stand, "Author", "Ada")]),
+        ChangeSet(inserts: [try row(stand, "Subject", "last")]),
+      ])
+    #expect(results.map { try? $0.get().commitNumber } == [1, nil, 2])
+    let error = #expect(throws: StorageError.self) { try results[1].get() }
+    #expect(error?.kind == .refused && error?.detail.contains("missing") == true)
+    #expect(try stand.context().texts("Subject", "name") == ["first", "last"])
+  }
+
   @Test func setsThatAllFailLeaveNothing() throws {
     let stand = try ServerStand(Library.make())
     let results = commit(

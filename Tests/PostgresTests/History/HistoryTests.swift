@@ -182,6 +182,34 @@ import Testing
     return context
   }
 
+  @Test func whatIsDeletedWhileItIsReadIsAnErrorAndNoGap() throws {
+    let stand = try ServerStand(Self.model(), options: Self.recording())
+    _ = try saves(7, stand)
+    let all = try transactions(stand.coordinator)
+    func read(after token: PersistentHistoryToken, _ change: () throws -> Void) -> [Int64] {
+      var request = PersistentHistoryRequest.fetchHistory(after: token)
+      request.fetchBatchSize = 2
+      var seen: [Int64] = []
+      let error = #expect(throws: CoreDataError.self) {
+        try stand.coordinator.forEachHistoryTransaction(request) {
+          seen.append($0.transactionNumber)
+          if seen.count == 1 { try change() }
+          return true
+        }
+      }
+      #expect(error?.code == .persistentHistoryTokenExpired)
+      return seen
+    }
+    let seen = read(after: all[0].token) {
+      _ = try stand.coordinator.history(.deleteHistory(before: all[6].token))
+    }
+    #expect(seen == [2, 3])
+    #expect(try transactions(stand.coordinator).map(\.transactionNumber) == [7])
+    _ = try saves(4, stand)
+    let last = read(after: all[6].token) { try stand.coordinator.endHistory(of: stand.store) }
+    #expect(last == [8, 9])
+  }
+
   /// A program whose clock is wrong deletes nothing that is new, and a commit of a wrong moment keeps nothing that is old.
   @Test func ageIsByTheServersClock() throws {
     let stand = try ServerStand(Self.model(), options: Self.recording())

@@ -35,6 +35,18 @@ import TortureKit
     #expect(counts == ["byPages 3000", "byTitle 3000"])
   }
 
+  /// A table that a migration has given another name keeps the name of its index.
+  @Test func aFetchByIdentifierIsExplainedAsOneWhateverTheIndexIsCalled() throws {
+    let library = try IndexedStand(books: 3_000)
+    let context = library.stand.context()
+    let book = try #require(try context.all("Book", Attribute("title") == "title 7").first)
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Book", predicate: try FetchPredicate(format: "SELF == %@", book))
+    #expect(try context.explain(request).stores[0].access == .identifiers)
+    try library.stand.sql("ALTER INDEX \(library.stand.table("book_pkey")) RENAME TO key_of_before")
+    #expect(try context.explain(request).stores[0].access == .identifiers)
+  }
+
   @Test func longTextsAreIndexedByWhatTheyBeginWith() async throws {
     let library = try IndexedStand()
     try await library.add("byText", "text")

@@ -10,7 +10,7 @@ import TortureKit
 @Suite struct ServerQueryTests {
   /// `STRATA_QUERIES=n`: how many queries are asked in all.
   private static let queries =
-    ProcessInfo.processInfo.environment["STRATA_QUERIES"].flatMap { Int($0) } ?? 800
+    ProcessInfo.processInfo.environment["STRATA_QUERIES"].flatMap { Int($0) } ?? 400
   /// `STRATA_SEED=n`: that seed alone.
   private static let seeds: [UInt64] =
     ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap { UInt64($0) }.map { [$0] } ?? [1, 2]

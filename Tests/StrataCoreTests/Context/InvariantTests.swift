@@ -20,13 +20,54 @@ struct InvariantTests {
     #expect(context.brokenInvariants() == [])
   }
 
+  @Test("a refreshed new object is a fault, and nothing is broken")
+  func refreshedNewObjectIsNotBroken() {
+    context.refresh(new, mergeChanges: false)
+    #expect(new.isFault && new.isInserted)
+    #expect(context.brokenInvariants() == [])
+  }
+
+  @Test("what is saved of several changes leaves the lists; what was taken back before is not counted")
+  func partlySavedBesideWithdrawn() throws {
+    func insert() throws -> ManagedObject {
+      try EntityDescription.insertNewObject(forEntityName: "Item", into: context)
+    }
+    let (written, rest) = (try insert(), try insert())
+    context.delete(new)
+    context.processPendingChanges()
+    context.changes.forgetSaved([written])
+    #expect(context.changes.inserted == [rest] && context.insertedObjects == [rest])
+    #expect(context.changes.insertedCount == 1 && counts == [0, 0, 0])
+    #expect(context.brokenInvariants() == [])
+  }
+
+  /// How many objects are edited, deleted, and deleted only because their rows are gone.
+  private var counts: [Int] {
+    [context.changes.updatedCount, context.changes.deletedCount, context.changes.missingCount]
+  }
+
+  @Test("an edit of a deleted object counts when the object stays after all", arguments: [false, true])
+  func editOfADeletedObject(isMissing: Bool) {
+    if isMissing { saved.state.becomeMissing(byBatch: false) }
+    context.changes.delete(saved)
+    #expect(counts == [0, 1, isMissing ? 1 : 0])
+    saved["code"] = "edited"
+    #expect(counts == [0, 1, 0])
+    #expect(saved.isDeleted && !saved.isUpdated)
+    #expect(context.brokenInvariants() == [])
+    context.revive(saved)
+    #expect(counts == [1, 0, 0])
+    #expect(saved.isUpdated && context.updatedObjects == [saved])
+    #expect(context.brokenInvariants() == [])
+  }
+
   /// What a test breaks and what the check says of it.
   enum Fault: String, CaseIterable, Sendable {
     case countedWrongly = "are counted as inserted"
     case inNoList = "has changes and is in no list of changed objects"
     case newAndEdited = "is both new and edited"
     case newAndDeleted = "is both new and deleted"
-    case newAndFault = "is new and a fault"
+    case newAndFault = "is new and a fault without values of its own"
     case notedNowhere = "is noted for a notification and not in its list"
     case inNoSave = "belongs to a save, and none is under way"
     case leaving = "is being deleted, and no deletion runs"
@@ -42,7 +83,9 @@ struct InvariantTests {
     case .inNoList: saved.state.update()
     case .newAndEdited: new.state.update()
     case .newAndDeleted: new.state.delete()
-    case .newAndFault: new.state.becomeFault()
+    case .newAndFault:
+      new.state.becomeFault()
+      new.draft = nil
     case .notedNowhere: saved.state.note(.update)
     case .inNoSave: saved.state.takeOff(.update, hasDraft: false)
     case .leaving: new.state.beginLeaving()

@@ -121,6 +121,43 @@ import Testing
     }
   }
 
+  @Test("A digest tells what a model says, whatever the order of its parts and whoever its classes are")
+  func digests() throws {
+    let document = try ModelDocument(makeFullModel())
+    let digest = ModelDigest.of(document)
+    let bytes = try ModelCoding.encode(document)
+    var other = document
+    other.entities.reverse()
+    for place in other.entities.indices {
+      other.entities[place].className = nil
+      other.entities[place].order.reverse()
+      other.entities[place].attributes.reverse()
+      other.entities[place].uniquenessConstraints.reverse()
+    }
+    other.configurations = other.configurations.mapValues { $0.reversed() }
+    #expect(ModelDigest.of(other) == digest && ModelCoding.isStale(bytes, beside: other) == false)
+    let person = try #require(document.entities.firstIndex { $0.name == "Person" })
+    let changes: [(inout ModelDocument) -> Void] = [
+      { $0.entities[person].attributes[0].property.isOptional.toggle() },
+      { $0.entities[person].attributes[0].property.rules = nil },
+      { $0.entities[person].attributes[1].defaultValue = ValueDocument(.integer(19)) },
+      { $0.entities[person].uniquenessConstraints[0].reverse() },
+      { $0.entities[person].indexes[0].elements.reverse() },
+      { $0.entities[person].userInfo = nil },
+      { $0.configurations["Nothing"] = ["Person"] },
+    ]
+    for (place, change) in changes.enumerated() {
+      var changed = document
+      change(&changed)
+      #expect(ModelDigest.of(changed) != digest, "\(place)")
+      #expect(ModelCoding.isStale(bytes, beside: changed) == true, "\(place)")
+    }
+    #expect(ModelCoding.isStale(Data("{}".utf8), beside: document) == nil)
+    // It is about just these bytes.
+    let note = ModelDigest.note(digest, beside: bytes)
+    #expect(note.count == 17 && note != ModelDigest.note(digest, beside: bytes + [0]))
+  }
+
   @Test("Random values survive as text")
   func valuesSurvive() throws {
     var random = ValueGenerator.printed()

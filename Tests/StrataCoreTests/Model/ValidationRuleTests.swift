@@ -124,6 +124,27 @@ import Testing
     #expect(stored.versionChecksum == original.versionChecksum)
   }
 
+  @Test("Copies keep predicates of elements of composite attributes, too")
+  func rulesOfElementsAreKept() throws {
+    struct Never: ValidationPredicate { func evaluate(with value: Any?) -> Bool { false } }
+    let zip = AttributeDescription("zip", .string)
+    zip.validationRules = [.predicate(Never(), warning: "Never.")]
+    let place = CompositeAttributeDescription(
+      "place", elements: [AttributeDescription("name", .string), zip])
+    let person = EntityDescription(
+      "Person",
+      properties: [
+        AttributeDescription("zip", .string), CompositeAttributeDescription("home", elements: [place]),
+      ])
+    let copy: ManagedObjectModel = try ManagedObjectModel(entities: [person]).copy()
+    let attributes = try #require(copy.entitiesByName["Person"]?.attributesByName)
+    let home = try #require(attributes["home"] as? CompositeAttributeDescription)
+    let inner = try #require(home.elements.first as? CompositeAttributeDescription)
+    #expect(inner.elements.map(\.validationRules.count) == [0, 1])
+    #expect(inner.elements.last?.validationRules.first?.predicate is Never)
+    #expect(attributes["zip"]?.validationRules.isEmpty == true)
+  }
+
   @Test("A stored rule that is not valid is refused; a model stored before there were rules is read")
   func storedRulesAreChecked() throws {
     let text = String(decoding: try ModelCoding.encode(model(.integer16, .minimum(1))), as: UTF8.self)

@@ -9,6 +9,18 @@ import Testing
     FunctionValue.value(function, arguments)
   }
 
+  @Test func remaindersOfDecimals() throws {
+    func decimal(_ text: String) throws -> AttributeValue { .decimal(try #require(Decimal(string: text))) }
+    // What has more digits than a decimal has no result that could be trusted.
+    #expect(try FunctionValue.value(.modulus, [decimal("1e40"), .integer(7)]).isNull)
+    #expect(try FunctionValue.value(.modulus, [decimal("1e20"), decimal("1.234567890123456789e-2")]).isNull)
+    #expect(try FunctionValue.value(.modulus, [decimal("3"), decimal("1e40")]) == decimal("3"))
+    #expect(try FunctionValue.value(.modulus, [decimal("1e30"), .integer(7)]) == decimal("1"))
+    #expect(try FunctionValue.value(.modulus, [decimal("-1e30"), .integer(7)]) == decimal("-1"))
+    let nearly = "69999999999999999999999999999999999999"
+    #expect(try FunctionValue.value(.modulus, [decimal(nearly), decimal("7e37")]) == decimal(nearly))
+  }
+
   @Test func arithmeticOfIntegersStaysWhole() {
     #expect(value(.add, 2, 3) == 5)
     #expect(value(.subtract, 2, 3) == -1)

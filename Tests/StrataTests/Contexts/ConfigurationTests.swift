@@ -26,8 +26,9 @@ struct ConfigurationTests {
   private var places: any PersistentStore { coordinator.persistentStores[1] }
 
   /// A coordinator with two stores that both hold every entity.
-  private func makeTwins() throws -> PersistentStoreCoordinator {
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: SurfModel.make())
+  private func makeTwins(_ model: ManagedObjectModel = SurfModel.make()) throws -> PersistentStoreCoordinator
+  {
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     for name in ["first", "second"] {
       try coordinator.addPersistentStore(
         PersistentStoreDescription(url: folder.folderURL.appendingPathComponent("\(name).twin")))
@@ -131,6 +132,52 @@ struct ConfigurationTests {
     }
   }
 
+  @Test(
+    "rule 26: what children may have seen of an object before it was assigned to another store is not saved",
+    arguments: [true, false])
+  func assigningAfterTheEvent(isChildEarly: Bool) throws {
+    let twins = try makeTwins()
+    let context = ManagedObjectContext(.confinement, coordinator: twins)
+    let early = isChildEarly ? ManagedObjectContext(.confinement, parent: context) : nil
+    let entry = Entry.make("Bells", in: context)
+    context.processPendingChanges()
+    try context.assign(entry, to: twins.persistentStores[1])
+    let child = early ?? ManagedObjectContext(.confinement, parent: context)
+    #expect(try child.entries().map(\.objectID) == [entry.objectID])
+    try context.save()
+    let reader = ManagedObjectContext(.confinement, coordinator: twins)
+    #expect(try reader.entries().map(\.objectID) == [entry.objectID])
+    withExtendedLifetime(child) {}
+  }
+
+  @Test("rule 26: of objects that are assigned one after the other none loses who refers to it")
+  func assigningInTurn() throws {
+    let twins = try makeTwins(TeamModel.make())
+    let context = ManagedObjectContext(.confinement, coordinator: twins)
+    let second = twins.persistentStores[1]
+    let (sales, care) = (context.make(Department.self, "Sales"), context.make(Department.self, "Care"))
+    let first = context.make(Project.self, "a")
+    first.sponsor = sales
+    try context.assign(sales, to: second)
+    // What is made and related between two of them counts as well.
+    let (next, last) = (context.make(Project.self, "b"), context.make(Project.self, "c"))
+    let label = context.make(Label.self, "Label")
+    next.sponsor = care
+    last.labels.insert(label)
+    try context.assign(label, to: second)
+    last.sponsor = care
+    try context.assign(care, to: second)
+    for project in [first, next, last] { try context.assign(project, to: second) }
+    func check(_ context: ManagedObjectContext) throws {
+      let sponsors = try ["a", "b", "c"].map { try context.find(Project.self, $0).sponsor?.name }
+      #expect(sponsors == ["Sales", "Care", "Care"])
+      #expect(try context.find(Project.self, "c").labels.names == ["Label"])
+    }
+    try check(context)
+    try context.save()
+    try check(ManagedObjectContext(.confinement, coordinator: twins))
+  }
+
   @Test("rule 321: a read-only store takes no new objects")
   func readOnlyStoresTakeNoNewObjects() throws {
     let url = folder.folderURL.appendingPathComponent("first.twin")
@@ -212,6 +259,147 @@ struct ConfigurationTests {
     #expect((try reader.existingObject(with: beach.objectID) as? Beach)?.name == "mine")
   }
 
+  /// An entry and a beach, both saved; the row of one of them is not what `context` has read any more.
+  private func makeConflict(ofEntry: Bool = false) throws -> (entry: Entry, beach: Beach) {
+    let (entry, beach) = (Entry.make("Bells", in: context), Beach("Bells", in: context))
+    try context.save()
+    let other = ManagedObjectContext(.confinement, coordinator: coordinator)
+    if ofEntry {
+      (other.object(with: entry.objectID) as? Entry)?.notes = "theirs"
+    } else {
+      (other.object(with: beach.objectID) as? Beach)?.sand = "theirs"
+    }
+    try other.save()
+    return (entry, beach)
+  }
+
+  @Test("rule 201: what a policy changes in a store that was written before is saved as well")
+  func policyChangesAnEarlierStore() throws {
+    let (entry, beach) = try makeConflict()
+    let doomed = Entry.make("doomed", in: context)
+    try context.save()
+    let new = Entry.make("new", in: context)
+    entry.rating = 5
+    beach.name = "mine"
+    let policy = EditingPolicy(merge: .mergeByPropertyObjectTrump)
+    policy.onConflict = { context in
+      #expect(!entry.isUpdated && !new.isInserted, "they are written")
+      Entry.make("conflict", in: context)
+      entry.notes = "conflict"
+      new.notes = "conflict"
+      context.delete(doomed)
+    }
+    context.mergePolicy = policy
+    let caught = Log<Notification>()
+    let token = NotificationCenter.default.addObserver(forName: .didSave, object: context, queue: nil) {
+      caught.add($0)
+    }
+    defer { NotificationCenter.default.removeObserver(token) }
+    try context.save()
+    #expect(!context.hasChanges && policy.calls == 1)
+    #expect(doomed.managedObjectContext == nil)
+    let reader = ManagedObjectContext(.confinement, coordinator: coordinator)
+    #expect(try reader.entries().map(\.location) == ["Bells", "conflict", "new"])
+    #expect(try reader.entry("Bells").rating == 5 && reader.entry("Bells").notes == "conflict")
+    #expect(try reader.entry("new").notes == "conflict")
+    #expect((try reader.existingObject(with: beach.objectID) as? Beach)?.name == "mine")
+
+    // All of it is told, and once.
+    #expect(caught.list.count == 1)
+    func told(_ key: ManagedObjectContext.NotificationKey) -> Set<ManagedObject> {
+      caught.first?.userInfo?[key.rawValue] as? Set<ManagedObject> ?? []
+    }
+    let conflict = try context.entry("conflict")
+    #expect(told(.insertedObjects) == [new, conflict])
+    #expect(told(.updatedObjects) == [entry, beach])
+    #expect(told(.deletedObjects) == [doomed])
+    entry.rating = 4
+    try context.save()
+  }
+
+  @Test(
+    "rules 24, 145: what was deleted again is not written by the next attempt, although another store has been written",
+    arguments: [false, true])
+  func withdrawnBesideWritten(isSettled: Bool) throws {
+    let (_, beach) = try makeConflict()
+    let first = Entry.make("first", in: context)
+    let withdrawn = Beach("Withdrawn", in: context)
+    let second = Beach("Second", in: context)
+    context.delete(withdrawn)
+    beach.name = "mine"
+    if !isSettled {
+      let error = #expect(throws: CoreDataError.self) { try context.save() }
+      #expect(error?.code == .persistentStoreIncompleteSave)
+      #expect(context.insertedObjects == [second] && context.updatedObjects == [beach])
+    }
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    #expect(!context.hasChanges && !first.isInserted && !second.isInserted)
+    let reader = ManagedObjectContext(.confinement, coordinator: coordinator)
+    let spots = try reader.fetch(FetchRequest<Spot>(entityName: "Spot")).compactMap(\.name)
+    #expect(Set(spots) == ["Second", "mine"] && spots.count == 2)
+    #expect(try reader.entries().map(\.location) == ["Bells", "first"])
+  }
+
+  @Test("rule 135: what willSave() changes in a store that was written before is saved as well")
+  func hookChangesAnEarlierStore() throws {
+    let twins = try makeTwins(
+      SurfModel.make { $0.entitiesByName["Diary"]?.uniquenessConstraints = [["title"]] })
+    let context = ManagedObjectContext(.confinement, coordinator: twins)
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    Entry.make("first", in: context)
+    for _ in 0..<2 {
+      let diary = Diary(context: context)
+      diary.title = "log"
+      try context.assign(diary, to: twins.persistentStores[1])
+      diary.onWillSave = { diary in
+        // Called once more when its duplicate has been merged into it.
+        guard diary.count(of: "willSave") == 2, let context = diary.managedObjectContext else { return }
+        Entry.make("audit", in: context)
+      }
+    }
+    try context.save()
+    #expect(!context.hasChanges)
+    let reader = ManagedObjectContext(.confinement, coordinator: twins)
+    #expect(try reader.entries().map(\.location) == ["audit", "first"])
+    #expect(try reader.count(for: FetchRequest<Diary>(entityName: "Diary")) == 1)
+  }
+
+  @Test("rule 136: a conflict in the first store that nobody settles writes nothing to any")
+  func conflictInTheFirstStore() throws {
+    let (entry, _) = try makeConflict(ofEntry: true)
+    entry.rating = 5
+    let new = Beach("New", in: context)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectMerge)
+    #expect(context.insertedObjects == [new] && context.updatedObjects == [entry])
+    let reader = ManagedObjectContext(.confinement, coordinator: coordinator)
+    #expect(try reader.count(for: FetchRequest<Spot>(entityName: "Spot")) == 1)
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    #expect(try reader.count(for: FetchRequest<Spot>(entityName: "Spot")) == 2)
+    #expect(try reader.entry("Bells").rating == 5)
+  }
+
+  @Test("rules 145, 291: a pinned context sees what was written of a save that failed")
+  func partialFailureMovesAPinnedContextOn() throws {
+    let twins = try makeTwins()
+    let context = ManagedObjectContext(.confinement, coordinator: twins)
+    let doomed = Entry.make("doomed", in: context)
+    try context.save()
+    try context.setQueryGenerationFrom(.current)
+    #expect(try context.entryCount() == 1)
+    context.delete(doomed)
+    Entry.make("new", in: context)
+    for _ in 0..<2 {
+      try context.assign(Surfer.make("taken", in: context), to: twins.persistentStores[1])
+    }
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .persistentStoreIncompleteSave)
+    #expect(try context.entries().map(\.location) == ["new"])
+    #expect(context.queryGenerationToken != nil)
+  }
+
   @Test("rule 172: merging a save of several stores takes over all of them")
   func mergingSeveralStores() throws {
     let (entry, beach) = (Entry.make("Bells", in: context), Beach("Bells", in: context))
@@ -236,5 +424,18 @@ struct ConfigurationTests {
   func uriOfAnEntityElsewhere() throws {
     let uri = try #require(URL(string: "x-coredata://\(places.identifier.uuidString)/Entry/p1"))
     #expect(coordinator.managedObjectID(forURIRepresentation: uri) == nil)
+  }
+}
+
+/// Does what a test asks for before it settles a conflict.
+private final class EditingPolicy: MergePolicy, @unchecked Sendable {
+  // Safe: used by one test on one thread.
+  var onConflict: (ManagedObjectContext) -> Void = { _ in }
+  var calls = 0
+
+  override func resolve(optimisticLockingConflicts list: [MergeConflict]) throws {
+    calls += 1
+    if let context = list.first?.sourceObject.managedObjectContext { onConflict(context) }
+    try super.resolve(optimisticLockingConflicts: list)
   }
 }

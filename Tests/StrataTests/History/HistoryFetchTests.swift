@@ -138,6 +138,86 @@ struct HistoryFetchTests {
     #expect(seen == [1, 2, 3, 4, 5, 6, 7, 8])
   }
 
+  @Test("what is deleted while it is read is an error and no gap")
+  func deletedWhileRead() throws {
+    let all = try stand.transactions()
+    func read(
+      after place: PersistentHistoryRequest.Place, isNewestFirst: Bool = false, _ change: () throws -> Void
+    ) -> (seen: [Int64], code: CoreDataError.Code?) {
+      var request = PersistentHistoryRequest.fetchHistory(after: place)
+      request.fetchBatchSize = 2
+      request.isNewestFirst = isNewestFirst
+      var seen: [Int64] = []
+      do {
+        try stand.coordinator.forEachHistoryTransaction(request) {
+          seen.append($0.transactionNumber)
+          if seen.count == 1 { try change() }
+          return true
+        }
+      } catch { return (seen, (error as? CoreDataError)?.code) }
+      return (seen, nil)
+    }
+    // What was read already may go.
+    var (seen, code) = read(after: .beginning) {
+      _ = try stand.coordinator.history(.deleteHistory(before: all[1]))
+    }
+    #expect(seen == [1, 2, 3, 4, 5, 6, 7] && code == nil)
+    (seen, code) = read(after: .token(all[0].token)) {
+      _ = try stand.coordinator.history(.deleteHistory(before: all[4].token))
+    }
+    #expect(seen == [2, 3] && code == .persistentHistoryTokenExpired)
+    (seen, code) = read(after: .beginning) {
+      try stand.make("Note", ["title": "8"], in: anna)
+      _ = try stand.coordinator.history(.deleteHistory(before: Date.distantFuture))
+    }
+    #expect(seen == [5, 6] && code == .persistentHistoryTokenExpired)
+    let token = try #require(try stand.coordinator.currentHistoryToken())
+    for number in 9...12 { try stand.make("Note", ["title": "\(number)"], in: anna) }
+    let rest = try stand.transactions(after: token)
+    (seen, code) = read(after: .token(token), isNewestFirst: true) {
+      _ = try stand.coordinator.history(.deleteHistory(before: rest[2]))
+    }
+    #expect(seen == [12, 11] && code == .persistentHistoryTokenExpired)
+    // Backwards from the newest to what there is, the end is where the history begins.
+    for number in 13...16 { try stand.make("Note", ["title": "\(number)"], in: anna) }
+    (seen, code) = read(after: .beginning, isNewestFirst: true) {
+      _ = try stand.coordinator.history(.deleteHistory(before: rest[3]))
+    }
+    #expect(seen == [16, 15, 14, 13, 12] && code == nil)
+    (seen, code) = read(after: .beginning) { try stand.coordinator.endHistory(of: stand.store) }
+    #expect(seen == [12, 13] && code == .persistentHistoryTokenExpired)
+  }
+
+  @Test("limit and offset count in the order that was asked for, whatever is answered")
+  func sortedWindows() throws {
+    let all = try stand.transactions()
+    let newest = [6, 5].compactMap { all[$0].changes?[0].changedObjectID }
+    func ask(_ type: PersistentHistoryResultType, _ key: String) throws -> PersistentHistoryResult {
+      var request = PersistentHistoryRequest.fetchHistory(after: .beginning)
+      request.resultType = type
+      request.sortDescriptors = [FetchSort(key, ascending: false)]
+      request.fetchLimit = 2
+      return try stand.coordinator.history(request)
+    }
+    for key in ["transactionNumber", "changeID", "transaction.transactionNumber"] {
+      let found = try ask(.objectIDs, key)
+      #expect(found.objectIDs == newest && found.count == 2 && found.changes.isEmpty, "\(key)")
+      #expect(found.result as? [ManagedObjectID] == newest)
+      #expect(try ask(.changesOnly, key).changes.map(\.changedObjectID) == newest, "\(key)")
+    }
+    #expect(try ask(.count, "transactionNumber").count == 2)
+    #expect(try ask(.transactionsOnly, "token").transactions.map(\.transactionNumber) == [7, 6])
+    #expect(throws: CoreDataError.self) { try ask(.objectIDs, "nonsense") }
+    // An object that was changed twice is there once.
+    let note = try #require(try anna.fetch(FetchRequest<ManagedObject>(entityName: "Note")).first)
+    for title in ["x", "y"] {
+      note.setValue(title, forKey: "title")
+      try anna.save()
+    }
+    let twice = try ask(.objectIDs, "transactionNumber")
+    #expect(twice.objectIDs == [note.objectID] && twice.count == 2)
+  }
+
   @Test("rule 283: what is named stays")
   func deleting() throws {
     let all = try stand.transactions()
@@ -270,5 +350,13 @@ struct HistoryFetchTests {
     for (place, transaction) in all.enumerated() {
       #expect(try coordinator.history(.fetchHistory(after: transaction)).count == 5 - place)
     }
+    // In the other store, what was committed before the transaction is no part of it that would have to stay.
+    #expect(try coordinator.history(.deleteHistory(before: all[4])).count == 4)
+    let rest = try coordinator.history(.fetchHistory(after: .beginning)).transactions
+    #expect(rest.map { $0.changes?[0].changedObjectID.entityName } == ["Note", "Folder"])
+    #expect(try coordinator.history(.fetchHistory(after: all[3])).count == 2)
+    // A token of both is at the last transaction of each.
+    #expect(try coordinator.history(.deleteHistory(before: all[5].token)).count == 0)
+    #expect(try coordinator.history(.deleteHistory(before: all[5])).count == 1)
   }
 }

@@ -102,6 +102,27 @@ struct InPlaceChangeTests {
     #expect(try stand.problems() == [])
   }
 
+  @Test("rules 306, 307: a default value that is too large for a row keeps no row from staying as it is")
+  func largeDefaults() throws {
+    let text = String(repeating: "long ", count: 1_000)
+    func model(_ more: AttributeDescription...) -> ManagedObjectModel {
+      Self.notes([AttributeDescription("body", .string, defaultValue: text)] + more)
+    }
+    func stars() -> AttributeDescription {
+      AttributeDescription("stars", .integer16, isOptional: false, defaultValue: 3)
+    }
+    try addNotes(["a"], stand.open(model()))
+    try addNotes(["b"], stand.open(model()), ["body": "short"])
+    let before = try file()
+    for other in [model(stars()), model(stars(), AttributeDescription("day", .date))] {
+      let context = try stand.open(other)
+      #expect(try file() == before)
+      #expect(try values("body", context) == ["a": text, "b": "short"])
+      #expect(try values("stars", context) == ["a": 3, "b": 3])
+    }
+    #expect(try stand.problems() == [])
+  }
+
   @Test(
     "rule 307: rows of five layouts in one store, and what a migration that writes all of them makes of them")
   func fiveLayouts() throws {
@@ -159,6 +180,80 @@ struct InPlaceChangeTests {
     #expect(try values("length", both) == ["a": 7, "b": 8])
     #expect(try values("size", both) == ["a": 1, "b": 1])
     #expect(try file() != before, "names with two meanings need all rows to be written")
+    #expect(try stand.problems() == [])
+  }
+
+  /// Notes with a length, and what it was called before.
+  private static func lengths(
+    from identifier: String? = nil, _ more: [AttributeDescription] = []
+  ) -> ManagedObjectModel {
+    let length = AttributeDescription("length", .integer64)
+    return notes([identifier.map { length.renamed(from: $0) } ?? length] + more)
+  }
+
+  @Test("rules 299, 308: a renaming identifier that goes later takes no values along; the version stays")
+  func identifierGoes() throws {
+    try addNotes(["a", "b"], stand.open(Self.notes([AttributeDescription("size", .integer64)])), ["size": 7])
+    try addNotes(["c"], stand.open(Self.lengths(from: "size")), ["length": 8])
+    let before = try file()
+    var context = try stand.open(Self.lengths())
+    #expect(try file() == before)
+    #expect(try values("length", context) == ["a": 7, "b": 7, "c": 8])
+    try addNotes(["d"], context, ["length": 9])
+    try context.performAndWait {
+      try context.objectsByName("Note", by: "title")["b"]?.setValue("B", forKey: "title")
+      try context.save()
+    }
+    let expected: [String: AnyHashable?] = ["a": 7, "B": 7, "c": 8, "d": 9]
+    #expect(try values("length", context) == expected)
+    #expect(try stand.problems() == [])
+    for identifier in ["size", "width", nil] {
+      context = try stand.open(Self.lengths(from: identifier))
+      #expect(try values("length", context) == expected, "\(identifier ?? "none")")
+      #expect(try stand.problems() == [])
+    }
+    #expect(try file() == before)
+    try stand.close()
+    let saved = stand.folder.url.appendingPathComponent("Saved.strata")
+    #expect(try LMDBStore.salvage(from: stand.url, to: saved).rowCount == 4)
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.lengths())
+    let store = try coordinator.addPersistentStore(PersistentStoreDescription(url: saved))
+    #expect(try values("length", ManagedObjectContext(.privateQueue, coordinator: coordinator)) == expected)
+    try coordinator.remove(store)
+    let stars = AttributeDescription("stars", .integer16, isOptional: false, defaultValue: 3)
+    context = try stand.open(Self.lengths(from: nil, [stars]))
+    #expect(try values("length", context) == expected)
+    #expect(try values("stars", context) == ["a": 3, "B": 3, "c": 3, "d": 3])
+    #expect(try stand.problems() == [])
+  }
+
+  @Test("rules 299, 308: when a renaming identifier has gone, a new attribute of the old name has no values")
+  func oldNameComesBack() throws {
+    try addNotes(["a"], stand.open(Self.notes([AttributeDescription("size", .integer64)])), ["size": 7])
+    try addNotes(["b"], stand.open(Self.lengths(from: "size")), ["length": 8])
+    try stand.open(Self.lengths())
+    let later = try stand.open(Self.lengths(from: nil, [AttributeDescription("size", .integer64)]))
+    #expect(try values("length", later) == ["a": 7, "b": 8])
+    #expect(try values("size", later) == ["a": nil, "b": nil])
+    #expect(try stand.problems() == [])
+  }
+
+  @Test("rule 307: a renaming identifier that comes later keeps no change from touching no row")
+  func identifierComes() throws {
+    func model(from identifier: String?, _ more: [AttributeDescription] = []) -> ManagedObjectModel {
+      let stars = AttributeDescription("stars", .integer16, isOptional: false, defaultValue: 3)
+      return Self.notes([identifier.map { stars.renamed(from: $0) } ?? stars] + more)
+    }
+    try addNotes(["a"], stand.open(Self.notes()))
+    let before = try file()
+    try addNotes(["b"], stand.open(model(from: nil)), ["stars": 4])
+    try addNotes(["c"], stand.open(model(from: "rank")), ["stars": 5])
+    let day = Date(timeIntervalSinceReferenceDate: 5)
+    let later = try stand.open(
+      model(from: "rank", [AttributeDescription("day", .date, defaultValue: day)]))
+    #expect(try file() == before, "the file is the one that it was")
+    #expect(try values("stars", later) == ["a": 3, "b": 4, "c": 5])
+    #expect(try values("day", later) == ["a": day, "b": day, "c": day])
     #expect(try stand.problems() == [])
   }
 

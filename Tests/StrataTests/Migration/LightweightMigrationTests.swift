@@ -388,4 +388,87 @@ struct LightweightMigrationTests {
     }
     #expect(try stand.problems() == [])
   }
+
+  // MARK: Configurations and the model in the store
+
+  /// Two entities, and a configuration that has the first.
+  private static func parts(_ names: [String]) -> ManagedObjectModel {
+    let own = EntityDescription("Own", properties: names.map { AttributeDescription($0, .string) })
+    let model = ManagedObjectModel(entities: [
+      own, EntityDescription("Other", properties: names.map { AttributeDescription($0, .string) }),
+    ])
+    model.setEntities([own], forConfigurationName: "Part")
+    return model
+  }
+
+  @Test("a salvaged store of one configuration is opened with that configuration again")
+  func salvagedConfiguration() throws {
+    let context = try stand.open(Self.parts(["name"])) { $0.configuration = "Part" }
+    try context.performAndWait {
+      context.newObject("Own", ["name": "a"])
+      try context.save()
+    }
+    try stand.close()
+    let saved = stand.folder.url.appendingPathComponent("Saved.strata")
+    let report = try LMDBStore.salvage(from: stand.url, to: saved)
+    #expect(report.rowCount == 1)
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.parts(["name"]))
+    var description = PersistentStoreDescription(url: saved)
+    description.configuration = "Part"
+    description.migratesAutomatically = false
+    let store = try coordinator.addPersistentStore(description)
+    let reading = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    let names = try reading.performAndWait { try reading.objectsByName("Own").keys.sorted() }
+    #expect(names == ["a"])
+    try coordinator.remove(store)
+  }
+
+  @Test(
+    "rules 304, 307: what a configuration does not hold keeps no store from being migrated, unless there are objects",
+    arguments: [false, true])
+  func smallerConfiguration(hasOthers: Bool) throws {
+    let context = try stand.open(Self.parts(["name"]))
+    try context.performAndWait {
+      context.newObject("Own", ["name": "a"])
+      if hasOthers { context.newObject("Other", ["name": "b"]) }
+      try context.save()
+    }
+    func open() throws -> ManagedObjectContext {
+      try stand.open(Self.parts(["name", "note"])) { $0.configuration = "Part" }
+    }
+    if hasOthers {
+      let error = #expect(throws: CoreDataError.self) { try open() }
+      #expect(error?.code == .migration && error?.description.contains("objects of Other") == true)
+      let again = try stand.open(Self.parts(["name"]))
+      let names = try again.performAndWait { try again.objectsByName("Other").keys.sorted() }
+      #expect(names == ["b"])
+    } else {
+      let after = try open()
+      let names = try after.performAndWait { try after.objectsByName("Own").keys.sorted() }
+      #expect(names == ["a"])
+    }
+    #expect(try stand.problems() == [])
+  }
+
+  @Test("rule 303: the model in a store is the last one that it was opened with, also of the same version")
+  func modelInStore() throws {
+    func model(_ pages: Int) -> ManagedObjectModel {
+      let model = Self.first()
+      model.entitiesByName["Book"]?.attributesByName["pages"]?.defaultValue = pages
+      return model
+    }
+    func stored() throws -> String? {
+      try stand.close()
+      let pages = try LMDBStore.model(at: stand.url).entitiesByName["Book"]?.attributesByName["pages"]
+      return pages?.defaultValue.map { "\($0)" }
+    }
+    for pages in [5, 6, 5] {
+      try stand.open(model(pages)) { $0.migratesAutomatically = false }
+      #expect(try stored() == "\(pages)")
+    }
+    try stand.open(model(7)) { $0.ignoresModelVersion = true }
+    #expect(try stored() == "5")
+    try stand.open(model(8)) { $0.isReadOnly = true }
+    #expect(try stored() == "5")
+  }
 }

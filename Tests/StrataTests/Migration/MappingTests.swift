@@ -123,6 +123,74 @@ struct MappingTests {
     #expect(error?.code == .migrationConstraintViolation)
   }
 
+  @Test("rules 307, 310: mappings that were inferred and changed since are carried out as they are now")
+  func changedInference() throws {
+    let (old, new) = (LightweightMigrationTests.first(), LightweightMigrationTests.first())
+    let mappings = try MappingModel.inferredMappingModel(forSourceModel: old, destinationModel: new)
+    for mapping in try #require(mappings.entityMappings) {
+      switch mapping.sourceEntityName {
+      case "Book": mapping.attributeMappings = [PropertyMapping("name") { _ in "changed" }]
+      case "Author": mapping.policyClass = LoudPolicy.self
+      default: break
+      }
+    }
+    try MigrationManager(sourceModel: old, destinationModel: new).migrateStore(
+      from: PersistentStoreDescription(url: stand.url), with: mappings,
+      to: PersistentStoreDescription(url: there))
+    try read { context in
+      let books = try context.fetch(FetchRequest<ManagedObject>(entityName: "Book"))
+      #expect(books.map { $0.textValue("name") } == ["changed", "changed"])
+      #expect(try context.objectsByName("Author").keys.sorted() == ["ANN 1", "ANN 2"])
+    }
+  }
+
+  @Test("rule 310: where objects become two things, relationships lead to those that they take")
+  func splitEntity() throws {
+    func model(isSplit: Bool) -> ManagedObjectModel {
+      let person = EntityDescription("Person", properties: [AttributeDescription("name", .string)])
+      let address = EntityDescription("Address", properties: [AttributeDescription("street", .string)])
+      let order = EntityDescription("Order", properties: [AttributeDescription("name", .string)])
+      if !isSplit { person.properties.append(AttributeDescription("street", .string)) }
+      relateInMigration(
+        RelationshipDescription("customer", to: person, maxCount: 1), of: order,
+        RelationshipDescription("orders", to: order, maxCount: 0), of: person)
+      return ManagedObjectModel(entities: isSplit ? [person, address, order] : [person, order])
+    }
+    let other = try MigrationStand()
+    let old = model(isSplit: false)
+    let context = try other.open(old)
+    try context.performAndWait {
+      let ann = context.newObject("Person", ["name": "Ann", "street": "Elm"])
+      context.newObject("Order", ["name": "first"]).setValue(ann, forKey: "customer")
+      try context.save()
+    }
+    try other.close()
+    let mappings = [
+      EntityMapping(
+        "addresses", from: "Person", to: "Address", attributes: [PropertyMapping("street", from: "street")],
+        relationships: []),
+      EntityMapping(
+        "people", from: "Person", to: "Person", attributes: [PropertyMapping("name", from: "name")],
+        relationships: [PropertyMapping("orders", fromRelationship: "orders")]),
+      EntityMapping(
+        "orders", from: "Order", to: "Order", attributes: [PropertyMapping("name", from: "name")],
+        relationships: [PropertyMapping("customer", fromRelationship: "customer")]),
+    ]
+    let later = other.folder.url.appendingPathComponent("Later.strata")
+    try MigrationManager(sourceModel: old, destinationModel: model(isSplit: true)).migrateStore(
+      from: PersistentStoreDescription(url: other.url), with: MappingModel(entityMappings: mappings),
+      to: PersistentStoreDescription(url: later))
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model(isSplit: true))
+    let store = try coordinator.addPersistentStore(PersistentStoreDescription(url: later))
+    defer { try? coordinator.remove(store) }
+    let result = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    try result.performAndWait { () throws in
+      #expect(try result.objectsByName("Order")["first"]?.memberNames("customer") == ["Ann"])
+      #expect(try result.objectsByName("Person")["Ann"]?.memberNames("orders") == ["first"])
+      #expect(try result.objectsByName("Address", by: "street").keys.sorted() == ["Elm"])
+    }
+  }
+
   // MARK: Stages
 
   @Test(

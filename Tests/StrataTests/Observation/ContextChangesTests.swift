@@ -85,6 +85,26 @@ struct ContextChangesTests {
     #expect(try #require(await newest.next()).isAllRefreshed == false)
   }
 
+  @Test("what is missing is told once, also to a consumer who waits for the next change")
+  func waitingConsumer() async throws {
+    let changes = await context.perform { context.changes(buffering: .newest(1)) }
+    for _ in 0..<3 { await insert() }
+    let told = Guarded<[Bool]>([])
+    let consumer = Task {
+      for await change in changes { told.withLock { $0.append(change.isAllRefreshed) } }
+    }
+    for count in 1...3 {
+      #expect(await eventually { told.withLock { $0.count } == count })
+      // Until it waits again.
+      try await Task.sleep(for: .milliseconds(50))
+      await insert()
+    }
+    #expect(await eventually { told.withLock { $0.count } == 4 })
+    consumer.cancel()
+    // The one that was kept says so, and the next, which the context cannot know to be needless.
+    #expect(told.withLock { $0 } == [true, true, false, false])
+  }
+
   private func insert() async { await context.perform { _ = Note(context: context) } }
 
   @Test("it ends with the context")

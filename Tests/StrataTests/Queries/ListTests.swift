@@ -64,6 +64,22 @@ import Testing
     }
   }
 
+  @Test("rule 107: keys behind named objects are those that all of them have")
+  func listsOfObjectsOfSeveralEntities() throws {
+    try forEachStand { (stand, context) throws in
+      let pilot = try stand.object("Agent", "name", "cid")
+      let agent = try stand.object("Agent", "name", "ann")
+      #expect(pilot.entity.name == "Pilot" && agent.entity.name == "Agent")
+      for list in [[pilot, agent], [agent, pilot]] {
+        #expect(throws: FetchError.self) { try agents(stand, context, "ANY (%@).hours == 1", list) }
+        #expect(try agents(stand, context, "ANY (%@).name == name", list) == ["ann", "cid"])
+      }
+      #expect(throws: FetchError.self) {
+        try agents(stand, context, "ANY ({%@, %@}).hours == 1", pilot, agent)
+      }
+    }
+  }
+
   @Test("rule 108: CONTAINS on a list compares with its options, as IN does")
   func optionsOfContains() throws {
     try forEachStand { (stand, context) throws in

@@ -4,6 +4,34 @@ import Testing
 
 /// Predicates and sorts that follow relationships (rules 86, 92, 107, 109).
 @Suite struct RelatedPredicateTests {
+  @Test("rule 107: an object of a sibling entity is never at the end of a one-to-one relationship")
+  func siblingsOfTheDestination() throws {
+    let person = EntityDescription("Person")
+    let company = EntityDescription("Company", properties: [AttributeDescription("turnover", .integer64)])
+    let party = EntityDescription(
+      "Party", properties: [AttributeDescription("name", .string)], subentities: [person, company])
+    let badge = EntityDescription("Badge")
+    let holder = RelationshipDescription("holder", to: person, maxCount: 1)
+    let back = RelationshipDescription("badge", to: badge, maxCount: 1)
+    holder.inverseRelationship = back
+    back.inverseRelationship = holder
+    badge.properties.append(holder)
+    person.properties.append(back)
+    let store = try TemporaryStore(ManagedObjectModel(entities: [party, person, company, badge]))
+    let context = store.context()
+    let objects = [person, company, party].map { ManagedObject(entity: $0, insertInto: context) }
+    ManagedObject(entity: badge, insertInto: context).setValue(objects[0], forKey: "holder")
+    // As a reference would lie in the slot of the relationship.
+    objects[1].setValue(Int64(1) << 16, forKey: "turnover")
+    try context.save()
+    let counts = try objects.map { object in
+      try store.context().count(
+        for: FetchRequest<ManagedObject>(
+          entityName: "Badge", predicate: .compare(.key("holder"), .equal, .objects([object.objectID]))))
+    }
+    #expect(counts == [1, 0, 0])
+  }
+
   @Test func keyPathsFollowToOneRelationships() throws {
     let stand = try QueryStand()
     #expect(try stand.agents(.comparison(key: "base.code", .equal, "LGA")) == ["bob", "cid"])

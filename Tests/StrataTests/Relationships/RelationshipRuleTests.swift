@@ -136,12 +136,108 @@ struct RelationshipRuleTests {
     }
   }
 
+  @Test(
+    "rule 197: an object that rollback gives back to the owner that another context has given it is a member there",
+    arguments: [false, true])
+  func rolledBackToAnotherOwner(isDeleted: Bool) throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let (mine, theirs) = (store.context(), store.context())
+    let (sales, support) = (mine.make(Department.self, "Sales"), mine.make(Department.self, "Support"))
+    let ann = mine.make(Employee.self, "Ann")
+    ann.department = sales
+    try mine.save()
+    #expect(sales.employees.names == ["Ann"] && support.employees.names == [])
+    if isDeleted { mine.delete(ann) } else { ann.level = 3 }
+    let theirSupport = try theirs.find(Department.self, "Support")
+    try theirs.find(Employee.self, "Ann").department = theirSupport
+    try theirs.save()
+    mine.mergePolicy = .rollback
+    try mine.save()
+    #expect(ann.department === support)
+    #expect(sales.employees.names == [] && support.employees.names == ["Ann"])
+    #expect(try store.problems() == [])
+  }
+
+  private func addSecond(to store: TemporaryStore) throws -> any PersistentStore {
+    let url = store.folderURL.appendingPathComponent("Second.strata")
+    return try store.coordinator.addPersistentStore(PersistentStoreDescription(url: url))
+  }
+
+  @Test("rules 26, 146: an object that is assigned to another store is related to nothing else there")
+  func assignedElsewhere() throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let second = try addSecond(to: store)
+    let context = store.context()
+    let (sales, other) = (context.make(Department.self, "Sales"), context.make(Department.self, "Other"))
+    try context.assign(other, to: second)
+    try context.save()
+    let ann = context.make(Employee.self, "Ann")
+    ann.department = sales
+    try context.assign(ann, to: second)
+    #expect(ann.department === sales && sales.employees.isEmpty && other.employees.isEmpty)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectExternalRelationship)
+    ann.department = other
+    try context.save()
+    #expect(other.employees.names == ["Ann"] && sales.employees.isEmpty)
+  }
+
+  @Test("rule 26: objects that are assigned to the same store one after the other stay related")
+  func assignedTogether() throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let second = try addSecond(to: store)
+    let context = store.context()
+    let (ann, bob) = (context.make(Employee.self, "Ann"), context.make(Employee.self, "Bob"))
+    let (sales, boat) = (context.make(Department.self, "Sales"), context.make(Project.self, "Boat"))
+    let (desk, label) = (context.make(Desk.self, "Desk"), context.make(Label.self, "Label"))
+    let stones = ["b", "a"].map { context.make(Milestone.self, $0) }
+    for employee in [ann, bob] {
+      employee.department = sales
+      boat.watchers.append(employee)
+      boat.members.insert(employee)
+    }
+    ann.manager = bob
+    ann.friends.insert(bob)
+    ann.desk = desk
+    boat.sponsor = sales
+    boat.labels.insert(label)
+    boat.setValue(stones, forKey: "milestones")
+    context.processPendingChanges()
+    let all: [ManagedObject] = [sales, ann, boat, bob, desk, label, stones[0], stones[1]]
+    for object in all { try context.assign(object, to: second) }
+    try context.save()
+    #expect(all.allSatisfy { $0.objectID.storeIdentifier == second.identifier })
+    try store.fresh { (reader: ManagedObjectContext) throws in
+      let (ann, boat) = (try reader.find(Employee.self, "Ann"), try reader.find(Project.self, "Boat"))
+      #expect(ann.department?.employees.names == ["Ann", "Bob"] && boat.sponsor === ann.department)
+      #expect(ann.manager?.name == "Bob" && ann.friends.names == ["Bob"] && ann.desk?.employee === ann)
+      #expect(boat.watchers.names == ["Ann", "Bob"] && boat.members.names == ["Ann", "Bob"])
+      #expect(boat.labels.names == ["Label"] && boat.milestones.namesInOrder == ["b", "a"])
+    }
+  }
+
+  @Test("rule 146: of several objects of another store each is refused until it is taken out at either end")
+  func severalAcrossStores() throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let second = try addSecond(to: store)
+    let context = store.context()
+    let (ann, bob) = (context.make(Employee.self, "Ann"), context.make(Employee.self, "Bob"))
+    let boat = context.make(Project.self, "Boat")
+    for employee in [ann, bob] {
+      try context.assign(employee, to: second)
+      boat.members.insert(employee)
+    }
+    boat.members.remove(bob)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectExternalRelationship)
+    ann.projects.remove(boat)
+    try context.save()
+  }
+
   @Test("rule 146: a relationship to an object of another store is refused by the save with 133010")
   func acrossStores() async throws {
     let store = try TemporaryStore(TeamModel.make())
-    var second = PersistentStoreDescription(url: store.folderURL.appendingPathComponent("Second.strata"))
-    second.configuration = nil
-    try store.coordinator.addPersistentStore(second)
+    _ = try addSecond(to: store)
     let context = store.context(.privateQueue)
     let (ann, boat, sales) = try await context.perform {
       let sales = context.make(Department.self, "Sales")

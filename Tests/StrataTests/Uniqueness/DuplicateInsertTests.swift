@@ -249,6 +249,30 @@ struct DuplicateInsertTests {
     #expect(try store.fresh { try $0.all("Part").map { $0.entity.name } } == ["Bolt"])
   }
 
+  @Test("rule 205: two siblings do not fit each other because each fits a new record of their superentity")
+  func siblingsBesideTheirSuperentity() throws {
+    let bolt = EntityDescription("Bolt", properties: [AttributeDescription("length", .integer64)])
+    let nut = EntityDescription("Nut", properties: [AttributeDescription("width", .integer64)])
+    let part = EntityDescription(
+      "Part", properties: [AttributeDescription("serial", .integer64)], uniquenessConstraints: [["serial"]],
+      subentities: [bolt, nut])
+    let store = try TemporaryStore(ManagedObjectModel(entities: [part, bolt, nut]))
+    let context = store.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let plain = context.new("Part", ["serial": 1])
+    context.new("Bolt", ["serial": 1, "length": 5])
+    let other = context.new("Nut", ["serial": 1])
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectConstraintMerge && context.insertedObjects.count == 3)
+    context.delete(other)
+    try context.save()
+    #expect(plain.managedObjectContext == nil)
+    try store.fresh { reader throws in
+      #expect(try reader.all("Part").map { $0.entity.name } == ["Bolt"])
+      #expect(try reader.all("Bolt").first?["length"] as? Int64 == 5)
+    }
+  }
+
   // MARK: What others are notified of
 
   @Test(

@@ -1,6 +1,27 @@
 import SwiftData
 import Testing
 
+/// Models that protect each other from being deleted.
+enum Guarded {
+  @Model final class Keeper {
+    @Relationship(deleteRule: .deny, inverse: \Animal.keeper) var animals: [Animal] = []
+    init() {}
+  }
+  @Model final class Animal {
+    @Relationship(deleteRule: .deny) var keeper: Keeper?
+    init() {}
+  }
+  /// One cannot be without the other.
+  @Model final class Key {
+    var lock: Lock
+    init(lock: Lock) { self.lock = lock }
+  }
+  @Model final class Lock {
+    @Relationship(inverse: \Key.lock) var keys: [Key] = []
+    init() {}
+  }
+}
+
 @Suite("Delete")
 struct DeletingTests {
   @Test("S41: what a deletion shows before and after its save")
@@ -97,6 +118,33 @@ struct DeletingTests {
     #expect(try context.fetchCount(FetchDescriptor<Book>()) == 0)
     #expect(try context.fetchCount(FetchDescriptor<Shelf>()) == 0)
     #expect(try context.fetchCount(FetchDescriptor<Author>()) == 0)
+  }
+
+  @Test("S46: erase deletes models that protect each other")
+  func erasingTheProtected() throws {
+    let container = try ModelContainer(
+      for: Book.self, Guarded.Keeper.self, Guarded.Key.self,
+      configurations: ModelConfiguration(isStoredInMemoryOnly: true))
+    let context = ModelContext(container)
+    let keeper = Guarded.Keeper()
+    context.insert(keeper)
+    for _ in 0..<3 {
+      let animal = Guarded.Animal()
+      context.insert(animal)
+      animal.keeper = keeper
+    }
+    context.insert(Guarded.Key(lock: Guarded.Lock()))
+    context.insert(Book("One"))
+    try context.save()
+    context.delete(keeper)
+    #expect(throws: (any Error).self) { try context.save() }
+    context.rollback()
+    try container.erase()
+    #expect(try context.fetchCount(FetchDescriptor<Book>()) == 0)
+    #expect(try context.fetchCount(FetchDescriptor<Guarded.Keeper>()) == 0)
+    #expect(try context.fetchCount(FetchDescriptor<Guarded.Animal>()) == 0)
+    #expect(try context.fetchCount(FetchDescriptor<Guarded.Lock>()) == 0)
+    #expect(try context.fetchCount(FetchDescriptor<Guarded.Key>()) == 0)
   }
 
   @Test("S47, K7: a deleted model is read without a trap")

@@ -201,6 +201,47 @@ struct EdgeTests {
         == 2)
   }
 
+  @Test("P6: whatever asks for models has them answer what no store can")
+  func answeredByModels() throws {
+    let context = try library()
+    let after = ComparisonResult.orderedDescending
+    let compared = FetchDescriptor<Book>(predicate: #Predicate { $0.title.localizedCompare("b") == after })
+    let missing = FetchDescriptor<Book>(predicate: #Predicate { $0.notes == nil })
+    for (descriptor, count) in [(compared, 2), (missing, 0)] {
+      #expect(try context.fetch(descriptor).count == count)
+      #expect(try context.fetchCount(descriptor) == count)
+      #expect(try context.fetchIdentifiers(descriptor).count == count)
+      #expect(try context.fetchIdentifiers(descriptor, batchSize: 1).count == count)
+      #expect(try context.fetch(descriptor, batchSize: 10).count == count)
+      var seen = 0
+      try context.enumerate(descriptor, batchSize: 1) { _ in seen += 1 }
+      #expect(seen == count)
+      try context.delete(model: Book.self, where: descriptor.predicate)
+      #expect(try context.fetchCount(FetchDescriptor<Book>()) == 1)
+    }
+  }
+
+  @Test("P6: without unsaved changes the stored values answer what no store can")
+  func answeredByStoredValues() throws {
+    let context = try library()
+    let after = ComparisonResult.orderedDescending
+    var descriptor = FetchDescriptor<Book>(
+      predicate: #Predicate { $0.title.localizedCompare("b") == after },
+      sortBy: [SortDescriptor(\.title, comparator: .lexical)])
+    descriptor.includePendingChanges = false
+    for book in try context.fetch(FetchDescriptor<Book>()) {
+      book.title = book.title == "Alpha" ? "delta" : "a \(book.title)"
+    }
+    context.insert(Book("new"))
+    #expect(try context.fetch(descriptor).map(\.title) == ["a beta", "a gamma"])
+    #expect(try context.fetchCount(descriptor) == 2 && context.fetchIdentifiers(descriptor).count == 2)
+    descriptor.fetchLimit = 1
+    descriptor.fetchOffset = 1
+    #expect(try context.fetch(descriptor, batchSize: 5).map(\.title) == ["a gamma"])
+    descriptor = FetchDescriptor(predicate: descriptor.predicate, sortBy: descriptor.sortBy)
+    #expect(try context.fetch(descriptor).map(\.title) == ["delta", "new"])
+  }
+
   @Test("P8: key paths through relationships and into structs are known by name")
   func composedKeyPaths() throws {
     let context = try library()

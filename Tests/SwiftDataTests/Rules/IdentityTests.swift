@@ -171,6 +171,26 @@ struct IdentityTests {
     }
   }
 
+  @Test("S19: a stored model that is deleted and inserted again before a save is related as it was")
+  func relatedAfterInsertionAgain() throws {
+    let container = try makeContainer()
+    let context = ModelContext(container)
+    let author = Author(name: "Ann")
+    let book = Book("One", author: author)
+    context.insert(book)
+    try context.save()
+    #expect(author.books.count == 1)
+    context.delete(book)
+    context.processPendingChanges()
+    #expect(author.books.isEmpty)
+    context.insert(book)
+    #expect(author.books.first === book && book.author === author)
+    try context.save()
+    #expect(author.books.first === book && book.author === author)
+    let reader = ModelContext(container)
+    #expect(try reader.fetch(FetchDescriptor<Author>()).first?.books.count == 1)
+  }
+
   @Test("S26: one instance for each row of a context")
   func oneInstance() throws {
     let container = try makeContainer()

@@ -70,6 +70,30 @@ struct SavingTests {
     #expect(try context.fetchCount(FetchDescriptor<Book>()) == 1)
   }
 
+  @Test("S30: what was set on a deleted model is saved when the model is inserted again")
+  func editingWhatWasDeleted() throws {
+    let container = try makeContainer()
+    let context = ModelContext(container)
+    let book = Book("One")
+    context.insert(book)
+    try context.save()
+    context.delete(book)
+    book.title = "Two"
+    #expect(context.deletedModelsArray.count == 1 && context.changedModelsArray.isEmpty)
+    context.insert(book)
+    #expect(context.hasChanges && context.deletedModelsArray.isEmpty)
+    try context.save()
+    #expect(!context.hasChanges)
+    #expect(try ModelContext(container).fetch(FetchDescriptor<Book>()).map(\.title) == ["Two"])
+
+    // A model that stays deleted is just that.
+    context.delete(book)
+    book.title = "Three"
+    try context.save()
+    #expect(!context.hasChanges)
+    #expect(try ModelContext(container).fetchCount(FetchDescriptor<Book>()) == 0)
+  }
+
   @Test(
     "S31: a context of the main thread saves by itself on a later turn of the main queue; others never do")
   @MainActor func autosave() async throws {

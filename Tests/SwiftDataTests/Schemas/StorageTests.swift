@@ -79,6 +79,137 @@ private struct Picky: Codable, Equatable {
   }
 }
 
+/// Which of its keys it codes depends on the first.
+private struct Reading: Codable, Equatable {
+  var kind = 0
+  var text: String?
+  var number: Double?
+  enum CodingKeys: CodingKey { case kind, text, number }
+  init(kind: Int, text: String? = nil, number: Double? = nil) {
+    (self.kind, self.text, self.number) = (kind, text, number)
+  }
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    kind = try container.decode(Int.self, forKey: .kind)
+    if kind == 0 {
+      text = try container.decode(String.self, forKey: .text)
+    } else {
+      number = try container.decode(Double.self, forKey: .number)
+    }
+  }
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(kind, forKey: .kind)
+    if kind == 0 {
+      try container.encode(text ?? "", forKey: .text)
+    } else {
+      try container.encode(number ?? 0, forKey: .number)
+    }
+  }
+}
+
+/// The same with an enum for what differs, and keys by other names.
+private struct Measured: Codable, Equatable {
+  var answer: Answer
+  enum CodingKeys: String, CodingKey {
+    case kind = "k"
+    case text = "t"
+    case number = "n"
+  }
+  init(answer: Answer) { self.answer = answer }
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    switch try container.decode(Int.self, forKey: .kind) {
+    case 0: answer = .none
+    case 1: answer = .text(try container.decode(String.self, forKey: .text))
+    default: answer = .number(value: try container.decode(Int.self, forKey: .number))
+    }
+  }
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    switch answer {
+    case .none: try container.encode(0, forKey: .kind)
+    case .text(let text):
+      try container.encode(1, forKey: .kind)
+      try container.encode(text, forKey: .text)
+    case .number(let number):
+      try container.encode(2, forKey: .kind)
+      try container.encode(number, forKey: .number)
+    }
+  }
+}
+
+/// One property has no coding key.
+private struct Cached: Codable, Equatable {
+  var name: String
+  var count: Int
+  var cache = 0
+  enum CodingKeys: String, CodingKey {
+    case name = "n"
+    case count
+  }
+}
+
+/// One coding key is of older values only.
+private struct Grown: Codable, Equatable {
+  var name: String
+  enum CodingKeys: CodingKey { case name, title }
+  init(name: String) { self.name = name }
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    name = try container.decode(String.self, forKey: container.contains(.name) ? .name : .title)
+  }
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(name, forKey: .name)
+  }
+}
+
+/// Both in one.
+private struct CachedAndGrown: Codable, Equatable {
+  var name: String
+  var count: Int
+  var cache = 0
+  var found: [Int] = []
+  enum CodingKeys: String, CodingKey {
+    case name = "n"
+    case count
+    case title = "t"
+  }
+  init(name: String, count: Int) { (self.name, self.count) = (name, count) }
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    name = try container.decode(String.self, forKey: container.contains(.name) ? .name : .title)
+    count = try container.decode(Int.self, forKey: .count)
+  }
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(name, forKey: .name)
+    try container.encode(count, forKey: .count)
+  }
+}
+
+/// As `Reading`, with keys by other names, and asking which there are.
+private struct Sparse: Codable, Equatable {
+  var kind = 0
+  var other = 0
+  enum CodingKeys: String, CodingKey {
+    case kind = "k"
+    case other = "o"
+  }
+  init(kind: Int, other: Int) { (self.kind, self.other) = (kind, other) }
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    if container.contains(.kind) { kind = try container.decode(Int.self, forKey: .kind) }
+    if kind != 0 { other = try container.decode(Int.self, forKey: .other) }
+  }
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(kind, forKey: .kind)
+    if kind != 0 { try container.encode(other, forKey: .other) }
+  }
+}
+
 @Suite("S67–S71: how values lie in attributes")
 struct StorageTests {
   private func type(of type: Any.Type) -> AttributeType? {
@@ -196,6 +327,24 @@ struct StorageTests {
     #expect(try back([Double.nan]).map { $0[0].isNaN } == true)
     let rect = CGRect(x: 1, y: 2, width: 3, height: 4)
     #expect(try back(rect) == rect)
+  }
+
+  @Test("S68: a struct whose coding keys depend on its values is JSON; with fewer keys it is none")
+  func valueDependentKeys() throws {
+    #expect(type(of: Reading.self) == .binaryData && type(of: Measured.self) == .binaryData)
+    #expect(type(of: Sparse.self) == .binaryData)
+    #expect(try back(Sparse(kind: 1, other: 2)) == Sparse(kind: 1, other: 2))
+    for reading in [Reading(kind: 0, text: "a"), Reading(kind: 1, number: 2)] {
+      #expect(try back(reading) == reading)
+    }
+    for answer in [Answer.none, .text("a"), .number(value: 2)] {
+      #expect(try back(Measured(answer: answer)) == Measured(answer: answer))
+    }
+    #expect(type(of: Cached.self) == .composite && type(of: Grown.self) == .composite)
+    #expect(try back(Cached(name: "a", count: 1)) == Cached(name: "a", count: 1))
+    #expect(try back(Grown(name: "a")) == Grown(name: "a"))
+    #expect(type(of: CachedAndGrown.self) == .composite)
+    #expect(try back(CachedAndGrown(name: "a", count: 1)) == CachedAndGrown(name: "a", count: 1))
   }
 
   @Test("S71: with .codable a struct is JSON too")

@@ -68,6 +68,50 @@ struct ContainerTests {
     }
   }
 
+  @Test("S83: configurations without names are of different stores; names that were given differ")
+  func unnamedConfigurations() throws {
+    let folder = try Folder()
+    func open() throws -> ModelContainer {
+      let books = ModelConfiguration(schema: Schema([Book.self]), url: folder.file("a.store"))
+      let stamps = ModelConfiguration(schema: Schema([Stamp.self]), url: folder.file("b.store"))
+      return try ModelContainer(for: Schema([Book.self, Stamp.self]), configurations: books, stamps)
+    }
+    do {
+      let context = ModelContext(try open())
+      let (book, stamp) = (Book("One"), Stamp("NO", 1))
+      context.insert(book)
+      context.insert(stamp)
+      try context.save()
+      #expect(book.persistentModelID.storeIdentifier != stamp.persistentModelID.storeIdentifier)
+    }
+    #expect(try ModelContext(open()).fetch(FetchDescriptor<Stamp>()).map(\.country) == ["NO"])
+    // A name that was given may be the one that stands for none.
+    for name in ["default", "default 2", nil] {
+      let context = ModelContext(
+        try ModelContainer(
+          for: Schema([Book.self, Stamp.self, Part.self]),
+          configurations: ModelConfiguration(schema: Schema([Book.self]), isStoredInMemoryOnly: true),
+          ModelConfiguration(schema: Schema([Stamp.self]), isStoredInMemoryOnly: true),
+          ModelConfiguration(name, schema: Schema([Part.self]), isStoredInMemoryOnly: true)))
+      let models: [any PersistentModel] = [Book("One"), Stamp("NO", 1), Part("wheel")]
+      for model in models { context.insert(model) }
+      try context.save()
+      #expect(Set(models.map { $0.persistentModelID.storeIdentifier }).count == 3)
+    }
+    #expect(throws: SwiftDataError.duplicateConfiguration) {
+      try ModelContainer(
+        for: Schema([Book.self, Stamp.self]),
+        configurations: ModelConfiguration("a", schema: Schema([Book.self]), isStoredInMemoryOnly: true),
+        ModelConfiguration("a", schema: Schema([Stamp.self]), isStoredInMemoryOnly: true))
+    }
+    #expect(throws: SwiftDataError.duplicateConfiguration) {
+      try ModelContainer(
+        for: Schema([Book.self, Stamp.self]),
+        configurations: ModelConfiguration(schema: Schema([Book.self]), url: folder.file("c.store")),
+        ModelConfiguration(schema: Schema([Stamp.self]), url: folder.file("c.store")))
+    }
+  }
+
   @Test("S84, D1: one main context for each container, and containers in memory share nothing")
   @MainActor func contexts() throws {
     let container = try makeContainer()

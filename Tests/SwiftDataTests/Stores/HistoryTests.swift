@@ -1,4 +1,5 @@
 import SwiftData
+import Synchronization
 import Testing
 
 @Model
@@ -9,6 +10,34 @@ final class Trip {
   init(_ code: String, days: Int) {
     self.code = code
     self.days = days
+  }
+}
+
+/// A condition of a test's own, which may do something whenever it is evaluated.
+private struct AskedCondition: StandardPredicateExpression {
+  typealias Output = Bool
+  let ask: @Sendable () throws -> Bool
+
+  init(_ ask: @escaping @Sendable () throws -> Bool) { self.ask = ask }
+
+  func evaluate(_ bindings: PredicateBindings) throws -> Bool { try ask() }
+
+  init(from decoder: any Decoder) throws {
+    throw DecodingError.dataCorrupted(
+      DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "It is never written."))
+  }
+
+  func encode(to encoder: any Encoder) throws {}
+}
+
+private final class Counter: Sendable {
+  private let count = Mutex(0)
+  /// 1, 2, and so on.
+  func next() -> Int {
+    count.withLock { count in
+      count += 1
+      return count
+    }
   }
 }
 
@@ -123,5 +152,114 @@ struct HistoryTests {
       try context.fetchHistory(
         HistoryDescriptor<DefaultHistoryTransaction>(predicate: #Predicate { $0.token > last })
       ).isEmpty)
+  }
+
+  @Test("S74: what does not match stays, though what comes after it does")
+  func deletesOnlyMatches() throws {
+    let context = ModelContext(try makeContainer())
+    for place in 0..<4 {
+      context.insert(Trip("\(place)", days: place))
+      try context.save()
+    }
+    func count() throws -> Int {
+      try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>()).count
+    }
+    let token = try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>())[1].token
+    try context.deleteHistory(
+      HistoryDescriptor<DefaultHistoryTransaction>(predicate: #Predicate { $0.token > token }))
+    #expect(try count() == 4)
+    try context.deleteHistory(
+      HistoryDescriptor<DefaultHistoryTransaction>(predicate: #Predicate { $0.token <= token }))
+    #expect(try count() == 2)
+    try context.deleteHistory(HistoryDescriptor<DefaultHistoryTransaction>())
+    #expect(try count() == 0)
+  }
+
+  @Test("S74: what is saved while a deletion looks at the history stays")
+  func deletesOnlyWhatItHasSeen() throws {
+    let container = try makeContainer()
+    let context = ModelContext(container)
+    context.author = "a"
+    for place in 0..<3 {
+      context.insert(Trip("\(place)", days: place))
+      try context.save()
+    }
+    let counter = Counter()
+    let predicate = Predicate<DefaultHistoryTransaction> { _ in
+      AskedCondition {
+        if counter.next() == 3 {
+          let other = ModelContext(container)
+          other.author = "b"
+          other.insert(Trip("late", days: 9))
+          try other.save()
+        }
+        return true
+      }
+    }
+    try context.deleteHistory(HistoryDescriptor(predicate: predicate))
+    let left = try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>())
+    #expect(left.map(\.author) == ["b"])
+  }
+
+  @Test("S74: what others delete while a deletion looks at the history is no error")
+  func deletesWhatIsLeft() throws {
+    let container = try makeContainer()
+    let context = ModelContext(container)
+    context.author = "a"
+    // More than are read at a time.
+    for place in 0..<130 {
+      context.insert(Trip("\(place)", days: place))
+      try context.save()
+    }
+    let counter = Counter()
+    let predicate = Predicate<DefaultHistoryTransaction> { _ in
+      AskedCondition {
+        let number = counter.next()
+        if number == 1 {
+          let other = ModelContext(container)
+          other.author = "b"
+          try other.deleteHistory(HistoryDescriptor<DefaultHistoryTransaction>())
+          other.insert(Trip("late", days: 9))
+          try other.save()
+        }
+        return number <= 128
+      }
+    }
+    try context.deleteHistory(HistoryDescriptor(predicate: predicate))
+    let left = try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>())
+    #expect(left.map(\.author) == ["b"] && counter.next() == 130)
+  }
+
+  @Test("S74: what a later version keeps in another store comes behind a token from before")
+  func laterStore() throws {
+    let folder = try Folder()
+    let trips = ModelConfiguration("a", schema: Schema([Trip.self]), url: folder.file("Trips.store"))
+    let stamps = ModelConfiguration("b", schema: Schema([Stamp.self]), url: folder.file("Stamps.store"))
+    let token: DefaultHistoryToken
+    do {
+      let context = ModelContext(
+        try ModelContainer(for: Schema([Trip.self]), configurations: [trips]))
+      for place in 0..<2 {
+        context.insert(Trip("\(place)", days: place))
+        try context.save()
+      }
+      let history = try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>())
+      token = try #require(history.first).token
+    }
+    let container = try ModelContainer(
+      for: Schema([Trip.self, Stamp.self]), configurations: [trips, stamps])
+    let context = ModelContext(container)
+    context.insert(Stamp("NO", 1))
+    try context.save()
+    context.insert(Trip("2", days: 2))
+    try context.save()
+    let all = try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>())
+    let later = try context.fetchHistory(
+      HistoryDescriptor<DefaultHistoryTransaction>(predicate: #Predicate { $0.token > token }))
+    #expect(later == all.filter { $0.token > token })
+    #expect(
+      later.flatMap(\.changes).map(\.changedPersistentIdentifier.entityName) == ["Trip", "Stamp", "Trip"])
+    let observer = try HistoryObserver(historyTokens: [token], modelContainer: container)
+    #expect(observer.eventCounter == 3)
   }
 }

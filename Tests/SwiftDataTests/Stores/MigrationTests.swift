@@ -132,6 +132,51 @@ enum Smaller {
   }
 }
 
+/// Two stores: entries and clippings in the one, stamps in the other.
+enum TwoV1: VersionedSchema {
+  static let versionIdentifier = Schema.Version(1, 0, 0)
+  static var models: [any PersistentModel.Type] { [Entry.self, Clipping.self, Stamp.self] }
+  @Model final class Entry {
+    var text: String
+    init(_ text: String) { self.text = text }
+  }
+  /// No later version has it.
+  @Model final class Clipping {
+    var text: String
+    init(_ text: String) { self.text = text }
+  }
+}
+
+enum TwoV2: VersionedSchema {
+  static let versionIdentifier = Schema.Version(2, 0, 0)
+  static var models: [any PersistentModel.Type] { [Entry.self, Stamp.self] }
+  @Model final class Entry {
+    var text: String
+    var length = 0
+    init(_ text: String) { self.text = text }
+  }
+}
+
+enum TwoPlan: SchemaMigrationPlan {
+  static var schemas: [any VersionedSchema.Type] { [TwoV1.self, TwoV2.self] }
+  static var stages: [MigrationStage] {
+    [
+      .custom(
+        fromVersion: TwoV1.self, toVersion: TwoV2.self,
+        willMigrate: { context in
+          for clipping in try context.fetch(FetchDescriptor<TwoV1.Clipping>()) {
+            context.insert(TwoV1.Entry(clipping.text))
+          }
+          try context.save()
+        },
+        didMigrate: { context in
+          for entry in try context.fetch(FetchDescriptor<TwoV2.Entry>()) { entry.length = entry.text.count }
+          try context.save()
+        })
+    ]
+  }
+}
+
 @Suite("Migration")
 struct MigrationTests {
   private func fill(_ url: URL) throws {
@@ -281,5 +326,34 @@ struct MigrationTests {
       try ModelContainer(
         for: LogV2.Entry.self, migrationPlan: RefusingPlan.self, configurations: configuration)
     }
+  }
+
+  @Test("M3, M4: a plan leads each of several stores through its stages", arguments: [false, true])
+  func severalStores(isOneOpen: Bool) throws {
+    let folder = try Folder()
+    func parts(_ models: [any PersistentModel.Type]) -> [ModelConfiguration] {
+      [
+        ModelConfiguration("log", schema: isOneOpen ? nil : Schema(models), url: folder.file("Log.store")),
+        ModelConfiguration("stamps", schema: Schema([Stamp.self]), url: folder.file("Stamps.store")),
+      ]
+    }
+    do {
+      let context = ModelContext(
+        try ModelContainer(
+          for: Schema(versionedSchema: TwoV1.self),
+          configurations: parts([TwoV1.Entry.self, TwoV1.Clipping.self])))
+      context.insert(TwoV1.Entry("one"))
+      context.insert(TwoV1.Clipping("three"))
+      context.insert(Stamp("NO", 1))
+      try context.save()
+    }
+    let container = try ModelContainer(
+      for: Schema(versionedSchema: TwoV2.self), migrationPlan: TwoPlan.self,
+      configurations: parts([TwoV2.Entry.self]))
+    let context = ModelContext(container)
+    let found = try context.fetch(FetchDescriptor<TwoV2.Entry>(sortBy: [SortDescriptor(\.length)]))
+    #expect(found.map(\.text) == ["one", "three"])
+    #expect(found.map(\.length) == [3, 5])
+    #expect(try context.fetchCount(FetchDescriptor<Stamp>()) == 1)
   }
 }

@@ -46,6 +46,92 @@ import TortureKit
     #expect(Tool.run("schema", path, "--xcdatamodeld", folder("Model")).code == 64)
   }
 
+  @Test func xcodesFolderHasRequestsAndUserInfo() throws {
+    let folder = try ScratchFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let source = folder("Birds.xcdatamodel")
+    try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: false)
+    let text = """
+      <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+      <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+        <entity name="Bird">
+          <attribute name="tally" optional="YES" attributeType="Integer 64"/>
+          <relationship name="site" optional="YES" maxCount="1" deletionRule="Nullify"
+              destinationEntity="Site" inverseName="birds" inverseEntity="Site">
+            <userInfo><entry key="sentence" value="where &quot;it&quot; is"/></userInfo>
+          </relationship>
+        </entity>
+        <entity name="Site">
+          <relationship name="birds" optional="YES" toMany="YES" deletionRule="Nullify"
+              destinationEntity="Bird" inverseName="site" inverseEntity="Bird"/>
+          <fetchedProperty name="many" optional="YES">
+            <fetchRequest name="fetchedPropertyFetchRequest" entity="Bird"
+                predicateString="site == $FETCH_SOURCE AND tally &gt; 3"/>
+            <userInfo><entry key="a" value="b"/></userInfo>
+          </fetchedProperty>
+        </entity>
+        <fetchRequest name="manyOf" entity="Bird" predicateString="tally &gt; $TALLY" fetchLimit="5"
+            fetchBatchSize="20" includeSubentities="NO" returnObjectsAsFaults="NO"/>
+      </model>
+      """
+    try Data(text.utf8).write(to: folder.url("Birds.xcdatamodel/contents"))
+    let target = folder("Model.xcdatamodeld")
+    let written = Tool.run("schema", source, "--xcdatamodeld", target)
+    #expect(written.code == 0, "\(written)")
+    let models = try [source, target].map { try ManagedObjectModel(contentsOf: URL(fileURLWithPath: $0)) }
+    #expect(models[0].entityVersionHashesByName == models[1].entityVersionHashesByName)
+    let condition = try FetchPredicate(format: "site == $FETCH_SOURCE AND tally > 3")
+    let template = try FetchPredicate(format: "tally > $TALLY")
+    for model in models {
+      let site = try #require(model.entitiesByName["Bird"]?.relationshipsByName["site"])
+      #expect(site.userInfo?["sentence"] as? String == "where \"it\" is")
+      let many = model.entitiesByName["Site"]?.propertiesByName["many"] as? FetchedPropertyDescription
+      #expect(many?.fetchRequest?.predicate == condition)
+      #expect(many?.fetchRequest?.entityName == "Bird" && many?.userInfo?["a"] as? String == "b")
+      let request = try #require(model.fetchRequestTemplatesByName["manyOf"])
+      #expect(request.predicate == template)
+      #expect(request.fetchLimit == 5 && request.fetchBatchSize == 20)
+      #expect(!request.includesSubentities && !request.returnsObjectsAsFaults)
+      #expect(request.includesPendingChanges && request.includesPropertyValues)
+    }
+  }
+
+  @Test func xcodesFolderHasTheFirstVersionIdentifier() throws {
+    let folder = try ScratchFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let model = Everything.model()
+    model.versionIdentifiers = ["2", "1", "3"]
+    try model.encodedForStores().write(to: folder.url("model.json"))
+    let target = folder("Model.xcdatamodeld")
+    let written = Tool.run("schema", folder("model.json"), "--xcdatamodeld", target)
+    #expect(written.code == 0 && written.error.contains("“2”, “3”"), "\(written)")
+    let read = try ManagedObjectModel(contentsOf: URL(fileURLWithPath: target))
+    #expect(read.versionIdentifiers == ["1"])
+  }
+
+  @Test func whatXcodesFolderHasNoPlaceForIsRefused() throws {
+    let folder = try ScratchFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let rules: [[ValidationRule]] = [
+      [.pattern("a.*"), .pattern(".*b")], [.minimumLength(1), .minimumLength(2)],
+      [.maximumLength(9, warning: "Shorter, please.")],
+    ]
+    for rules in rules {
+      let model = Everything.model()
+      let text = try #require(model.entitiesByName["Thing"]?.attributesByName["text"])
+      text.validationRules = rules
+      try model.encodedForStores().write(to: folder.url("model.json"))
+      let said = Tool.run("schema", folder("model.json"), "--xcdatamodeld", folder("Model.xcdatamodeld"))
+      #expect(said.code == 9, "\(said)")
+      #expect(!FileManager.default.fileExists(atPath: folder("Model.xcdatamodeld")))
+    }
+    let model = Everything.model()
+    model.entitiesByName["Thing"]?.attributesByName["text"]?.defaultValue = "a\u{1}b"
+    try model.encodedForStores().write(to: folder.url("model.json"))
+    let said = Tool.run("schema", folder("model.json"), "--xcdatamodeld", folder("Model.xcdatamodeld"))
+    #expect(said.code == 9, "\(said)")
+  }
+
   @Test func spatialIndexesKeepTheirKind() throws {
     let folder = try ScratchFolder()
     let model = Everything.model()

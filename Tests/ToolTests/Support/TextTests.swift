@@ -34,6 +34,12 @@ import TortureKit
     }
   }
 
+  @Test func quotesWithAccentsAreDoubled() {
+    #expect(CSV.quoted("a\"\u{301},b") == "\"a\"\"\u{301},b\"")
+    #expect(CSV.quoted("\"") == "\"\"\"\"" && CSV.quoted("é") == "é")
+    #expect(Words.quoted("it'\u{308}s") == "'it'\\''\u{308}s'")
+  }
+
   @Test func wrongJSONIsRefusedAndTextsReadBack() throws {
     func string(_ text: String) throws -> String {
       try Array(text.utf8).withUnsafeBytes {

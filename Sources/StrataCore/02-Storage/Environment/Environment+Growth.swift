@@ -47,7 +47,10 @@ extension Environment {
   func discard(_ environment: OpaquePointer) {
     pool.dropParkedReaders()
     let pinned = lock.withLock {
-      defer { pins.removeAll() }
+      defer {
+        pins.removeAll()
+        releasedPins.removeAll()
+      }
       return Array(pins.values)
     }
     for transaction in pinned { transaction.end() }

@@ -206,6 +206,8 @@ extension Environment {
         try reopen(until: deadline)
         continue
       }
+      // Before the transaction begins, which sees then that their pages are free.
+      endReleasedPins(waits: false)
       var transaction: OpaquePointer?
       isAwaitingOthers.store(true, ordering: .releasing)
       let asked = Watching.concerns(.waits) ? ContinuousClock.now : nil
@@ -233,6 +235,7 @@ extension Environment {
     if WriterLimits.current != nil { return nil }
     if log?.reasonToRecover != nil { return nil }
     guard let environment = pool.enterWriterAtOnce() else { return nil }
+    endReleasedPins(waits: false)
     guard turn.tryTake() else {
       pool.leaveWriter()
       return nil

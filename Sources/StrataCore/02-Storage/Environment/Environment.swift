@@ -51,6 +51,8 @@ final class Environment: @unchecked Sendable {
   var openKeyspaces: [Keyspace] = []
   /// The transaction of every snapshot that was not released.
   var pins: [ObjectIdentifier: PinnedTransaction] = [:]
+  /// Those that were released and are not ended yet.
+  var releasedPins: [PinnedTransaction] = []
   /// Whether LMDB's environment was closed for good.
   var isFinished = false
   /// What LMDB made of the lock file. Replaced when the environment is opened again.
@@ -143,6 +145,7 @@ final class Environment: @unchecked Sendable {
   /// A pin makes the file grow, since nothing that it shows may be overwritten.
   func makeSnapshot() throws -> SnapshotPin {
     let slot = try beginRead()
+    endReleasedPins()
     let pinned = PinnedTransaction(pool.transaction(slot), birth: options.now())
     let transactionID = mdb_txn_id(pool.transaction(slot))
     // Known to the environment before the section ends: closing must find the transaction.

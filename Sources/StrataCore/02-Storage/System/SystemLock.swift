@@ -53,6 +53,14 @@ final class SystemLock: @unchecked Sendable {
     return try body()
   }
 
+  /// Runs `body` with the lock held, unless another thread holds it: nil then.
+  @inline(__always)
+  func withLockIfAvailable<R>(_ body: () throws -> R) rethrows -> R? {
+    guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+    defer { unlock() }
+    return try body()
+  }
+
   /// Gives up the lock until a thread calls `wakeAll()`; may return for no reason. The lock must be held.
   func wait() { pthread_cond_wait(condition, mutex) }
 

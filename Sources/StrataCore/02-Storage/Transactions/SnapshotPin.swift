@@ -45,11 +45,42 @@ final class SnapshotPin: Sendable {
 
   /// Releases the commit. Calling it again does nothing.
   func release() {
-    // Nothing to enter: the environment is closed, and the transaction with it, or it belongs to a parent.
-    guard let (slot, _) = try? environment.claimSection() else { return }
-    defer { environment.pool.leave(slot) }
-    environment.lock.withLock { _ = environment.pins.removeValue(forKey: ObjectIdentifier(pinned)) }
-    pinned.end()
+    do {
+      let (slot, _) = try environment.claimSection()
+      defer { environment.pool.leave(slot) }
+      environment.noteReleased(pinned)
+      environment.endReleasedPins()
+    } catch let error as StorageError where error.kind == .busy {
+      // The gate was shut for too long: whoever writes next, or makes or releases a snapshot, ends the transaction.
+      environment.noteReleased(pinned)
+    } catch {
+      // Nothing to enter: the environment is closed, and the transaction with it, or it belongs to a parent.
+    }
+  }
+}
+
+extension Environment {
+  fileprivate func noteReleased(_ pinned: PinnedTransaction) { lock.withLock { releasedPins.append(pinned) } }
+
+  /// Ends the transactions of snapshots that were released. The caller is inside a section.
+  /// - Parameter waits: Whether threads are waited for that still read one; without, such a transaction stays for the next caller.
+  func endReleasedPins(waits: Bool = true) {
+    let released = lock.withLock { () -> [PinnedTransaction] in
+      if releasedPins.isEmpty { return [] }
+      defer { releasedPins = [] }
+      for pinned in releasedPins { pins[ObjectIdentifier(pinned)] = nil }
+      return releasedPins
+    }
+    for pinned in released {
+      if waits {
+        pinned.end()
+      } else if !pinned.endIfUnread() {
+        lock.withLock {
+          pins[ObjectIdentifier(pinned)] = pinned
+          releasedPins.append(pinned)
+        }
+      }
+    }
   }
 }
 
@@ -70,10 +101,13 @@ final class PinnedTransaction: @unchecked Sendable {
   }
 
   /// Ends the transaction. The caller is inside a section or holds the gate.
-  func end() {
-    turn.withLock {
-      if let transaction { mdb_txn_abort(transaction) }
-      transaction = nil
-    }
+  func end() { turn.withLock { drop() } }
+
+  /// The same, unless another thread reads it at this moment: false then.
+  func endIfUnread() -> Bool { turn.withLockIfAvailable { drop() } != nil }
+
+  private func drop() {
+    if let transaction { mdb_txn_abort(transaction) }
+    transaction = nil
   }
 }

@@ -24,6 +24,14 @@ extension ManagedObjectModel {
 }
 
 extension ManagedObjectModel {
+  /// The configuration that has these entities and no others; nil for all of the model's, for none, and when there is no such configuration.
+  func configuration(holding held: Set<String>) -> String? {
+    if held.isEmpty || held == Set(entities.compactMap(\.name)) { return nil }
+    return configurations.first { name in
+      Set(entities(forConfigurationName: name)?.compactMap(\.name) ?? []) == held
+    }
+  }
+
   /// The checksum of the model that the entities of a store with that metadata make up.
   package static func versionChecksum(ofStoreMetadata metadata: [String: Any]) -> String? {
     (metadata[StoreMetadataKey.modelVersionHashes] as? [String: Data]).map { VersionHash.checksum(of: $0) }

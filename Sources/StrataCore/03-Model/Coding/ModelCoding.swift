@@ -8,10 +8,23 @@ enum ModelCoding {
   /// The model with every property of its descriptions, as JSON with sorted keys.
   ///
   /// - Throws: `ModelError` when something in it has no codable form.
-  static func encode(_ model: ManagedObjectModel) throws -> Data {
+  static func encode(_ model: ManagedObjectModel) throws -> Data { try encode(ModelDocument(model)) }
+
+  static func encode(_ document: ModelDocument) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
-    return try encoder.encode(try ModelDocument(model))
+    return try encoder.encode(document)
+  }
+
+  /// Whether what a store has of its model is out of date, where `own` is the program's: parts that are no part of a version may be others by now, such as
+  /// rules for deleting, default values and configurations. By what ``ModelDigest`` looks at.
+  ///
+  /// Nil when the document cannot be read, or is of another format: a later program may have written it.
+  static func isStale(_ stored: Data, beside own: ModelDocument) -> Bool? {
+    guard stored.count <= maximumLength,
+      let old = try? BoundedJSON.decode(ModelDocument.self, from: stored), old.format == own.format
+    else { return nil }
+    return ModelDigest.of(old) != ModelDigest.of(own)
   }
 
   /// Builds the model again, changeable. Classes are found by name.

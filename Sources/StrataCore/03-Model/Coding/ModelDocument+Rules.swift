@@ -58,8 +58,12 @@ extension ManagedObjectModel {
 
   /// Gives the properties of entity `name` the rules they have in `model`, predicates included.
   func takeRules(ofEntity name: String, from model: ManagedObjectModel) {
-    for source in model.entitiesByName[name]?.ownProperties ?? [] where !source.validationRules.isEmpty {
-      entitiesByName[name]?.propertiesByName[source.name]?.validationRules = source.validationRules
+    guard let entity = entitiesByName[name], let source = model.entitiesByName[name] else { return }
+    // Elements of composite attributes are among them, by their key paths.
+    let own = Dictionary(
+      entity.ownSlotDescriptions.map { ($0.name, $0.property) }, uniquingKeysWith: { first, _ in first })
+    for slot in source.ownSlotDescriptions where !slot.property.validationRules.isEmpty {
+      own[slot.name]?.validationRules = slot.property.validationRules
     }
   }
 }

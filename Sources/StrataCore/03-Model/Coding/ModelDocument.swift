@@ -100,7 +100,8 @@ struct ValueDocument: Codable, Equatable {
     try container.encode(text)
   }
 
-  private var tagged: (String, String) {
+  /// The two texts.
+  var tagged: (String, String) {
     switch value {
     case .null: ("nil", "")
     case .integer(let value): ("integer", value.description)

@@ -11,25 +11,37 @@ struct RowTranscoder: Sendable {
   /// Per new slot the old one, -1 without.
   private let sources: [Int]
 
+  /// - Parameter middle: The layout by way of which slots are matched; nil when they are matched directly.
   /// - Throws: `RowError.incompatibleLayouts` when a value would have to change its type.
-  init(from old: RowLayout, to new: RowLayout, defaults: [AttributeValue]) throws(RowError) {
+  init(
+    from old: RowLayout, by middle: RowLayout? = nil, to new: RowLayout, defaults: [AttributeValue]
+  ) throws(RowError) {
     precondition(defaults.count == new.slotCount, "there is a default for every slot")
     self.old = old
     self.new = new
     self.defaults = defaults
     defaultLengths = defaults.map(RowEncoder.variableLength)
-    let byName = Dictionary(uniqueKeysWithValues: old.slots.enumerated().map { ($1.name, $0) })
-    let byCanonicalName = Dictionary(
-      old.slots.enumerated().map { ($1.canonicalName, $0) }, uniquingKeysWith: { first, _ in first })
-    sources = new.slots.map { slot -> Int in
-      let source = byName[slot.name] ?? byName[slot.canonicalName] ?? byCanonicalName[slot.canonicalName]
-      guard let source, old.slots[source].kind != .transient else { return -1 }
-      return source
+    if let middle {
+      let first = Self.sources(from: old, to: middle)
+      sources = Self.sources(from: middle, to: new).map { $0 < 0 ? -1 : first[$0] }
+    } else {
+      sources = Self.sources(from: old, to: new)
     }
     for (slot, source) in sources.enumerated() where source >= 0 {
       guard Self.isConvertible(old.slots[source].kind, new.slots[slot].kind) else {
         throw .incompatibleLayouts(slot: slot)
       }
+    }
+  }
+
+  private static func sources(from old: RowLayout, to new: RowLayout) -> [Int] {
+    let byName = Dictionary(uniqueKeysWithValues: old.slots.enumerated().map { ($1.name, $0) })
+    let byCanonicalName = Dictionary(
+      old.slots.enumerated().map { ($1.canonicalName, $0) }, uniquingKeysWith: { first, _ in first })
+    return new.slots.map { slot -> Int in
+      let source = byName[slot.name] ?? byName[slot.canonicalName] ?? byCanonicalName[slot.canonicalName]
+      guard let source, old.slots[source].kind != .transient else { return -1 }
+      return source
     }
   }
 

@@ -134,10 +134,24 @@ enum FunctionValue {
     case .multiply: result = left * right
     case .divide: result = left / right
     default:
-      let quotient = left / right
-      result = left - rounded(quotient, quotient.isSignMinus ? .up : .down) * right
+      guard let remainder = remainder(left, right) else { return .null }
+      result = remainder
     }
     return result.isNaN && !left.isNaN && !right.isNaN ? .null : .decimal(result)
+  }
+
+  /// What is left of a division without a fraction; nil where a multiple of the divisor next to `left` has more digits than a decimal keeps.
+  private static func remainder(_ left: Decimal, _ right: Decimal) -> Decimal? {
+    if left.isNaN || right.isNaN { return .nan }
+    var divisor = right
+    NSDecimalCompact(&divisor)
+    let limit = Decimal(sign: .plus, exponent: min(divisor.exponent + 38, 127), significand: 1)
+    if abs(left) >= limit, abs(left) >= abs(right) { return nil }
+    let quotient = left / right
+    let result = left - rounded(quotient, quotient.isSignMinus ? .up : .down) * right
+    // A quotient just below a whole number is rounded to it.
+    if result.isZero || result.isSignMinus == left.isSignMinus { return result }
+    return left.isSignMinus ? result - abs(right) : result + abs(right)
   }
 
   private static func doubles(_ function: FetchFunction, _ left: Double, _ right: Double) -> AttributeValue {

@@ -160,7 +160,7 @@ extension PredicateResolver {
       guard let first = identifiers.first, let found = schema.entity(named: first.entityName) else {
         throw fault(.unsupported("\(FetchExpression.keyPath(base: base, keys: keys))"))
       }
-      entity = found
+      entity = common(found, start.expression)
     default:
       throw fault(.notARelationship, key: "\(base)")
     }
@@ -296,23 +296,36 @@ extension PredicateResolver {
           found = entity
           continue
         }
-        let hierarchy = schema.hierarchies[entity.hierarchyNumber]
         if first.hierarchyNumber != entity.hierarchyNumber {
           throw fault(
             .mismatch(expression: function, left: "object of \(first.name)", right: side.type.words(schema)))
         }
-        // What both inherit from, at least.
-        if first.number != entity.number {
-          found =
-            first.subtree.contains(entity.number)
-            ? first
-            : entity.subtree.contains(first.number) ? entity : schema.entity(named: hierarchy.rootName)
-        }
+        found = common(first, entity)
       }
     }
+    // Objects that are named have no type of their own: those of the hierarchy count as what they are.
+    found = found.map { sides.map(\.expression).reduce($0, common) }
     guard let found else { return (sides.map(\.expression), ResolvedType(kind: .anyObject)) }
     let rootName = schema.hierarchies[found.hierarchyNumber].rootName
     return (sides.map { $0.expression.rooted(rootName) }, ResolvedType(kind: .object(entity: found.number)))
+  }
+
+  /// What both inherit from, at least.
+  private func common(_ one: EntitySchema, _ other: EntitySchema) -> EntitySchema {
+    if one.subtree.contains(other.number) { return one }
+    if other.subtree.contains(one.number) { return other }
+    return schema.entity(named: schema.hierarchies[one.hierarchyNumber].rootName) ?? one
+  }
+
+  /// The same for all objects of the hierarchy that an expression names.
+  private func common(_ entity: EntitySchema, _ expression: ResolvedExpression) -> EntitySchema {
+    guard case .objects(let identifiers, _, _) = expression else { return entity }
+    return identifiers.reduce(entity) { entity, identifier in
+      guard let other = schema.entity(named: identifier.entityName),
+        other.hierarchyNumber == entity.hierarchyNumber
+      else { return entity }
+      return common(entity, other)
+    }
   }
 
   private func cast(_ arguments: [FetchExpression], _ depth: Int) throws -> Typed {

@@ -145,11 +145,14 @@ extension StoreParts {
   }
 
   /// The stamp of the last commit.
-  /// - Throws: `StorageError` of kind `replaced` when the file holds another store by now.
+  /// - Throws: `StorageError` of kind `replaced` when the file holds another store by now, `damaged` for a number that is none.
   func stamp(_ transaction: borrowing ReadTransaction) throws -> CommitStamp {
     guard let stamp = CommitStamp(try meta.bytes("stamp", transaction)), stamp.identifier == identifier else {
       throw StorageError(
         .replaced, operation: "commit", path: environment.path, detail: "The file now holds another store.")
+    }
+    guard stamp.commitNumber < CommitStamp.limit else {
+      throw damaged("The number of the last commit, \(stamp.commitNumber), is damaged.")
     }
     return stamp
   }

@@ -78,6 +78,8 @@ extension FetchExecutor {
     of related: RelatedAccess, atMost: Int, _ transaction: borrowing ReadTransaction
   ) throws -> [UInt64]? {
     let way = WayBack(related.relationship, view.schema)
+    // Any object of the hierarchy may be named, and rows of others have something else in the slot.
+    let destinations = view.schema.entities[related.relationship.destination].subtree
     var keys: [UInt64] = []
     func add(_ target: UInt64, _ row: StoredRow?) throws -> Bool {
       switch way {
@@ -86,7 +88,7 @@ extension FetchExecutor {
           let row = try row
             ?? view.node(
               Reference.bits(target, entityCode: 0), hierarchy: related.relationship.destinationHierarchy)?
-            .row
+            .row, destinations.contains(row.entity)
         else { return true }
         let bits = RowBytes.reference(row.base, reader.layout(of: row).entry(of: slot))
         if bits != 0 { keys.append(Reference.primaryKey(bits)) }

@@ -61,7 +61,9 @@ struct HistoryTrim {
 extension Duration {
   /// In seconds.
   package var seconds: TimeInterval {
-    let (seconds, attoseconds) = components
+    // Durations go further than the seconds of their components.
+    let most = Duration.seconds(Int64.max)
+    let (seconds, attoseconds) = min(max(self, .zero - most), most).components
     return TimeInterval(seconds) + TimeInterval(attoseconds) * 1e-18
   }
 }

@@ -58,6 +58,8 @@ package struct HistoryBatch {
   package var transactions: [StoredHistoryTransaction] = []
   /// The last commit that was looked at; nil when there are no more.
   package var last: UInt64?
+  /// The newest commit that the history did not have any more when this was read; nil when none was recorded.
+  package var purged: UInt64?
 
   package init() {}
 }
@@ -76,14 +78,15 @@ extension LMDBStore {
   /// Some transactions of the history, in order. One read transaction; not many more bytes at a time than the largest commit has.
   package func history(_ question: HistoryQuestion) throws -> HistoryBatch {
     try read { reader, transaction in
-      guard let keyspace = reader.catalogue.history else {
-        if reader.catalogue.missingKeyspaces.contains(HistoryFormat.keyspaceName) {
-          throw UnknownCode(detail: "The store has just begun to record a history.")
-        }
-        return HistoryBatch()
+      var batch = HistoryBatch()
+      if let keyspace = reader.catalogue.history {
+        var reading = HistoryReading(reader, keyspace, question)
+        batch = try reading.run(transaction)
+      } else if reader.catalogue.missingKeyspaces.contains(HistoryFormat.keyspaceName) {
+        throw UnknownCode(detail: "The store has just begun to record a history.")
       }
-      var reading = HistoryReading(reader, keyspace, question)
-      return try reading.run(transaction)
+      batch.purged = try parts.meta.number(HistoryFormat.metaKey, UInt64.self, transaction)
+      return batch
     }
   }
 
@@ -92,9 +95,11 @@ extension LMDBStore {
     try requireWritable()
     let known = catalogue
     guard let keyspace = known.history else { return 0 }
+    let parts = parts
     let trim = HistoryTrim(meta: parts.meta, keyspace: keyspace)
     return try parts.environment.write { transaction in
-      try trim.delete(transaction) { commit, header in
+      try parts.requireUnsealed()
+      return try trim.delete(transaction) { commit, header in
         number.map { commit < $0 } ?? date.map { header.timestamp < $0 } ?? false
       }
     }
@@ -106,11 +111,12 @@ extension LMDBStore {
     guard (1...200).contains(name.utf8.count) else {
       throw CoreDataError(.persistentStoreOperation, "The name of a consumer has 1 to 200 bytes.")
     }
-    let (meta, now) = (parts.meta, parts.history.clock())
+    let (parts, now) = (parts, parts.history.clock())
     try parts.environment.write { transaction in
+      try parts.requireUnsealed()
       let key = HistoryFormat.consumerPrefix + name
-      guard let number else { return try meta.delete(key, transaction) }
-      try meta.put(key, HistoryConsumer(name: name, commitNumber: number, date: now).bytes, transaction)
+      guard let number else { return try parts.meta.delete(key, transaction) }
+      try parts.meta.put(key, HistoryConsumer(name: name, commitNumber: number, date: now).bytes, transaction)
     }
   }
 
@@ -123,6 +129,7 @@ extension LMDBStore {
     try requireWritable()
     let (parts, known) = (parts, catalogue)
     let fresh = try parts.environment.write { transaction in
+      try parts.requireUnsealed()
       if let keyspace = known.history { try transaction.clear(keyspace) }
       try parts.meta.delete(HistoryFormat.metaKey, transaction)
       try parts.meta.delete(HistoryMark.metaKey, transaction)

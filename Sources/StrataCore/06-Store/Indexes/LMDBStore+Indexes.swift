@@ -167,8 +167,11 @@ extension LMDBStore {
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
     completion: @escaping @Sendable (Result<R, any Error>) -> Void
   ) {
-    let environment = parts.environment
-    environment.submitWrite(deadline: deadline, here: here, body) { result in
+    let (parts, environment) = (parts, parts.environment)
+    environment.submitWrite(deadline: deadline, here: here) { transaction in
+      try parts.requireUnsealed()
+      return try body(transaction)
+    } completion: { result in
       guard case .failure(let error) = result, let missing = error as? MissingKeyspaces else {
         return completion(result)
       }

@@ -105,6 +105,16 @@ package protocol CopyableStore: StoreEngine {
   /// Writes a copy of the store, as of now, to `url`, where there is nothing yet.
   /// - Throws: ``StorageError``; there is no new file then.
   func backup(to url: URL, compacting: Bool) throws
+
+  /// Runs `body` while nothing is saved to the store: what is copied then is all that there is. Saves that are being written are waited for; those that come
+  /// meanwhile fail. When `body` throws, the store goes on as before; otherwise nothing is ever saved to it any more.
+  /// - Throws: what `body` throws; ``StorageError`` when the store cannot be locked.
+  func sealed<R>(_ body: () throws -> R) throws -> R
+}
+
+extension CopyableStore {
+  /// For stores that are only read.
+  package func sealed<R>(_ body: () throws -> R) throws -> R { try body() }
 }
 
 /// A store whose answers come from code of the program, which wants to know the context that asks, on that context's queue.
@@ -132,4 +142,18 @@ extension LMDBStore: CopyableStore {
   package var followedStore: (any FollowedStore)? { self }
   package var indexingStore: (any IndexingStore)? { self }
   package func requireSoleUse() throws { try parts.environment.requireSoleUse() }
+
+  package func sealed<R>(_ body: () throws -> R) throws -> R {
+    if isReadOnly { return try body() }
+    let parts = parts
+    try requireOpen()
+    // In a transaction of its own: each save either has ended before, or sees it.
+    do {
+      try parts.environment.write { transaction in parts.seal(true) }
+      return try body()
+    } catch {
+      parts.seal(false)
+      throw error
+    }
+  }
 }

@@ -229,7 +229,7 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
     environment.submitWrite { transaction in
       // The files first: a note of files that are gone does no harm.
       let files = try meta.replacedFiles(transaction.read)
-      try? environment.file.nameReplaced(files)
+      try environment.file.nameReplaced(files)
       try environment.file.remove(files)
       try meta.delete(MetaKeyspace.replacedKey, transaction)
     } completion: { [weak self] result in

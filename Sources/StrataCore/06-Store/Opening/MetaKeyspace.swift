@@ -11,6 +11,7 @@ import Foundation
 ///   metadata               JSON           the user's metadata
 ///   versions               JSON           entity version hashes and model version identifiers
 ///   model                  JSON           the whole model
+///   model-digest           u8, u64, u64   what is seen of it without reading it (ModelDigest)
 ///   counter/<root>         u64            the smallest primary key never reserved
 ///   hierarchy/<root>       u16            code of a hierarchy, used in the keyspace "large"
 ///   entity/<name>          u16            code of an entity, used in rows
@@ -116,6 +117,9 @@ struct MetaKeyspace: Sendable {
 
 /// A store's stamp: which store it is and how often it was committed.
 struct CommitStamp: Sendable, Hashable {
+  /// Numbers of commits and generations are below this: none is ever so large, unless somebody has chosen the bytes. The next one is always a number.
+  static let limit: UInt64 = 1 << 62
+
   var identifier: UUID
   var commitNumber: UInt64
 

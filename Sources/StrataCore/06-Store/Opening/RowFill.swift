@@ -48,6 +48,17 @@ struct RowFill: Sendable {
     return try Self.values(row, layout, for: entity)
   }
 
+  /// The layout by way of which rows of layout `number` are read in layout `own`, which the entity has now; nil when they are read directly.
+  ///
+  /// Renaming identifiers are no part of a model's version. When one goes, the layout of now no longer tells what an attribute was called before; the last
+  /// one that is noted here does.
+  func detour(from number: UInt16, to own: UInt16, _ layouts: [UInt16: RowLayout]) -> RowLayout? {
+    guard let last = layoutNumbers.last, last != own, last != number, layoutNumbers.contains(number) else {
+      return nil
+    }
+    return layouts[last]
+  }
+
   private static func values(
     _ row: [UInt8], _ layout: RowLayout, for entity: EntitySchema
   ) throws(RowError) -> [AttributeValue] {

@@ -137,9 +137,12 @@ final class StoreCatalogue: Sendable {
     let key = TranscoderKey(layoutNumber: number, entity: entity)
     if let known = transcoders.withLock({ $0[key] }) { return known }
     let schema = schema.entities[entity]
-    var defaults = schema.defaults
-    if let fill = fills[entityCodes[entity]] { defaults = try fill.values(layouts, for: schema) }
-    let transcoder = try RowTranscoder(from: old, to: schema.layout, defaults: defaults)
+    var (defaults, middle): ([AttributeValue], RowLayout?) = (schema.defaults, nil)
+    if let fill = fills[entityCodes[entity]] {
+      defaults = try fill.values(layouts, for: schema)
+      middle = fill.detour(from: number, to: layoutNumbers[entity], layouts)
+    }
+    let transcoder = try RowTranscoder(from: old, by: middle, to: schema.layout, defaults: defaults)
     transcoders.withLock { $0[key] = transcoder }
     return transcoder
   }
@@ -198,6 +201,10 @@ final class StoreCatalogue: Sendable {
 
   static func raiseGeneration(_ meta: MetaKeyspace, _ transaction: borrowing WriteTransaction) throws {
     let generation = try meta.number("generation", UInt64.self, transaction.read) ?? 0
+    guard generation < CommitStamp.limit else {
+      throw StorageError(
+        .damaged, operation: "raise generation", path: "", detail: "The generation \(generation) is damaged.")
+    }
     try meta.put("generation", number: generation + 1, transaction)
   }
 }

@@ -34,7 +34,9 @@ struct StoreHeader: Sendable {
       // What cannot be read now is not damaged.
       throw error
     } catch { notes = nil }
+    let generation = try meta.number("generation", UInt64.self, transaction) ?? 0
     guard let identity = try meta.bytes("identity", transaction), identity.count == 16, let stamp,
+      stamp.commitNumber < CommitStamp.limit, generation < CommitStamp.limit,
       let versions = try meta.data("versions", transaction),
       let decoded = try? BoundedJSON.decode(StoredVersions.self, from: versions), let notes
     else {

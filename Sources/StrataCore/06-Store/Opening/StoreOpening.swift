@@ -158,7 +158,7 @@ struct StoreOpening {
   private func initialize(
     _ environment: Environment, _ meta: MetaKeyspace, _ versions: StoredVersions
   ) throws {
-    let model = try ModelCoding.encode(schema.model)
+    let model = try ownModel(try ModelDocument(schema.model))
     let encoded = try JSONEncoder.sorted.encode(versions)
     try environment.write(within: patience) { [options] transaction in
       // Another process may have been faster.
@@ -171,7 +171,7 @@ struct StoreOpening {
       try meta.put("stamp", stamp.bytes + [UInt8](repeating: 0, count: 8), transaction)
       try meta.put("generation", number: UInt64(1), transaction)
       try meta.put("versions", encoded, transaction)
-      try meta.put("model", model, transaction)
+      try model.put(meta, transaction)
       for (key, code) in options.codes { try meta.put(key, number: code, transaction) }
     }
   }
@@ -258,9 +258,12 @@ struct StoreOpening {
     let replaced = found.indexes.added.map(\.qualifiedName).filter { isReplaced($0, found.indexes) }
     let isNewModel = stored != wanted
     if found.isComplete(for: parts.held) && !missing && !hasForeign && replaced.isEmpty && !isNewModel {
+      renewModel(parts, stored)
       return found
     }
-    let model = try ModelCoding.encode(schema.model)
+    let document = try ModelDocument(schema.model)
+    let model = try ownModel(document)
+    let isRenewed = try isNewModel || [.stale, .unnoted].contains(storedModel(document, parts))
     let encoded = try JSONEncoder.sorted.encode(wanted)
     let foreign = found.indexes.foreign
     let stale = zip(
@@ -293,10 +296,75 @@ struct StoreOpening {
           try parts.meta.put(lineage, transaction)
         }
         try parts.meta.put("versions", encoded, transaction)
-        try parts.meta.put("model", model, transaction)
       }
+      if isRenewed { try model.put(parts.meta, transaction) }
       try StoreCatalogue.raiseGeneration(parts.meta, transaction)
       return try parts.readCatalogue(transaction.read)
+    }
+  }
+}
+
+// MARK: The model in the store
+
+extension StoreOpening {
+  /// Whether the model goes into the store: one whose version is ignored is the opener's alone, and one that comes from the store is as the store has it.
+  private var keepsModel: Bool { !options.ignoresVersionHashes && options.carriedModel == nil }
+
+  /// The program's model, as it goes into a store.
+  private struct OwnModel: Sendable {
+    let bytes: Data
+    let note: [UInt8]
+
+    func put(_ meta: MetaKeyspace, _ transaction: borrowing WriteTransaction) throws {
+      try meta.put("model", bytes, transaction)
+      try meta.put(ModelDigest.key, note, transaction)
+    }
+  }
+
+  private func ownModel(_ document: ModelDocument) throws -> OwnModel {
+    let bytes = try ModelCoding.encode(document)
+    return OwnModel(bytes: bytes, note: ModelDigest.note(ModelDigest.of(document), beside: bytes))
+  }
+
+  /// What a store has of its model, beside the program's of the same version.
+  private enum StoredModel {
+    case current
+    /// Current, and the store has no note of that: a program before there were notes has written it.
+    case unnoted
+    case stale
+    /// It cannot be read, and stays.
+    case unknown
+  }
+
+  private func storedModel(_ own: ModelDocument, _ parts: StoreParts) throws -> StoredModel {
+    if !keepsModel { return .current }
+    let (digest, meta) = (ModelDigest.of(own), parts.meta)
+    let unnoted = try parts.environment.read { transaction -> Data? in
+      guard let model = try meta.bytes("model", transaction) else { return nil }
+      if let note = try meta.bytes(ModelDigest.key, transaction),
+        note.elementsEqual(ModelDigest.note(digest, beside: model))
+      {
+        return nil
+      }
+      return Data(model)
+    }
+    // Only a note that says so spares the look at the whole model.
+    guard let unnoted else { return .current }
+    guard let isStale = ModelCoding.isStale(unnoted, beside: own) else { return .unknown }
+    return isStale ? .stale : .unnoted
+  }
+
+  /// Gives the store the program's model where only that differs, for those who read the store without the program. A help: opening hardly waits for it, and where it
+  /// fails the next one tries again.
+  private func renewModel(_ parts: StoreParts, _ stored: StoredVersions) {
+    guard keepsModel, let document = try? ModelDocument(schema.model),
+      (try? storedModel(document, parts)) == .stale, let model = try? ownModel(document)
+    else { return }
+    let deadline = min(patience.left, .milliseconds(100))
+    try? parts.environment.write(deadline: deadline) { transaction in
+      // The turn may have been waited for.
+      guard try parts.storedVersions(transaction.read) == stored else { return }
+      try model.put(parts.meta, transaction)
     }
   }
 }

@@ -33,6 +33,8 @@ final class StoreParts: Sendable {
   let rowHandles: ContiguousArray<MDB_dbi?>
   private let layouts: LayoutTable
   private let nonces = Atomic<UInt64>(.random(in: 0 ... .max))
+  /// Whether nothing is to be saved any more, since the store is being moved to another file.
+  private let isSealed = Atomic<Bool>(false)
 
   init(
     identifier: UUID, schema: Schema, environment: Environment, meta: MetaKeyspace, large: Keyspace?,
@@ -60,6 +62,17 @@ final class StoreParts: Sendable {
   /// Records for other processes which rows a transaction changes.
   func makeRecorder() -> JournalRecorder? {
     journal.map { JournalRecorder(writer: writer, limits: $0.limits) }
+  }
+
+  /// Has saves fail from now on, or no longer.
+  func seal(_ isSealed: Bool) { self.isSealed.store(isSealed, ordering: .releasing) }
+
+  /// - Throws: ``StorageError`` of kind `closed` while the store is being moved to another file.
+  func requireUnsealed() throws {
+    guard isSealed.load(ordering: .acquiring) else { return }
+    throw StorageError(
+      .closed, operation: "commit", path: environment.path,
+      detail: "The store is being moved to another file.")
   }
 
   /// A number that tells an attempt to commit from every other, of this process and of others: counted from a random one on.

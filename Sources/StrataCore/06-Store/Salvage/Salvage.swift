@@ -175,7 +175,10 @@ struct Salvage {
     var options = LMDBStoreOptions()
     options.durability = .relaxed
     options.keepsLog = false
-    var store = try LMDBStore(url: draft.url, schema: schema, options: options)
+    let held = codes.heldEntities(of: schema)
+    let configurationName = schema.model.configuration(holding: held)
+    var store = try LMDBStore(
+      url: draft.url, schema: schema, configurationName: configurationName, options: options)
     defer { store.close() }
     draft.hold()
     let reader = SalvageReader(schema: schema, codes: codes, store: store)
@@ -200,10 +203,12 @@ struct Salvage {
     store.close()
     // The history is not recovered: it begins again, and its readers get an error that says so.
     options.recordsHistory = codes.entries[HistoryFormat.metaKey] != nil
-    store = try LMDBStore(url: draft.url, schema: schema, options: options)
+    store = try LMDBStore(
+      url: draft.url, schema: schema, configurationName: configurationName, options: options)
     try progress(SalvageProgress(phase: "checking", rowCount: report.rowCount))
     try finish(store, schema)
     report.check = try store.check()
+    if configurationName == nil { try keepEntities(held, store) }
     return report
   }
 
@@ -337,6 +342,18 @@ struct Salvage {
   }
 
   // MARK: The end
+
+  /// The entities of a store need not be those of a configuration that the model in it has: the new one holds the same ones all the same.
+  private func keepEntities(_ held: Set<String>, _ store: LMDBStore) throws {
+    let parts = store.parts
+    let all = Dictionary(uniqueKeysWithValues: parts.schema.entities.map { ($0.name, $0.versionHash) })
+    let own = all.filter { held.contains($0.key) }
+    guard !own.isEmpty, own.count < all.count, report.rowCounts.keys.allSatisfy({ own[$0] != nil })
+    else { return }
+    let identifiers = parts.schema.model.versionIdentifiers.sorted()
+    let versions = try JSONEncoder.sorted.encode(StoredVersions(hashes: own, identifiers: identifiers))
+    try parts.environment.write { try parts.meta.put("versions", versions, $0) }
+  }
 
   /// Gives the new store the counters, the identity and the metadata of the old one.
   private mutating func finish(_ store: LMDBStore, _ schema: Schema) throws {

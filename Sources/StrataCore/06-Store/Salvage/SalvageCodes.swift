@@ -98,20 +98,33 @@ struct SalvageCodes {
     entries["metadata"].flatMap { try? StoreMetadata(encoded: Data($0)) }
   }
 
+  /// The version of its model that the store was of; nil when that cannot be read.
+  var versions: StoredVersions? {
+    entries["versions"].flatMap { try? BoundedJSON.decode(StoredVersions.self, from: Data($0)) }
+  }
+
+  /// The entities that the store holds; none when that is not known, or the store is not of the schema's version.
+  func heldEntities(of schema: Schema) -> Set<String> {
+    let hashes = versions?.hashes ?? [:]
+    let isSame = hashes.allSatisfy { schema.entity(named: $0.key)?.versionHash == $0.value }
+    return isSame ? Set(hashes.keys) : []
+  }
+
   /// Which versions of its model the store was of, when it is of that of `schema` now.
   func lineage(before schema: Schema) -> StoreLineage {
     var lineage = entries[StoreLineage.key].flatMap { try? StoreLineage(encoded: Data($0)) } ?? StoreLineage()
-    if let versions = entries["versions"].flatMap({
-      try? BoundedJSON.decode(StoredVersions.self, from: Data($0))
-    }), versions.hashes.contains(where: { schema.entity(named: $0.key)?.versionHash != $0.value }) {
+    if let versions,
+      versions.hashes.contains(where: { schema.entity(named: $0.key)?.versionHash != $0.value })
+    {
       lineage.add(versions)
     }
     return lineage
   }
 
-  /// How often the store was committed.
+  /// How often the store was committed. Nil for a number that none can have.
   var commitNumber: UInt64? {
-    entries["stamp"].flatMap { stamp in stamp.withUnsafeBytes { CommitStamp($0)?.commitNumber } }
+    let number = entries["stamp"].flatMap { stamp in stamp.withUnsafeBytes { CommitStamp($0)?.commitNumber } }
+    return number.flatMap { $0 < CommitStamp.limit ? $0 : nil }
   }
 
   /// The smallest key of a hierarchy that was never reserved.

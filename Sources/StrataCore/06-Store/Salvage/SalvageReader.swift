@@ -28,7 +28,9 @@ struct SalvageReader {
     self.schema = schema
     self.codes = codes
     stamps = schema.entities.map { store.rowStamp(entity: $0.number) }
+    // A store of one configuration has no rows of the others' entities.
     entities = codes.entityNames.compactMapValues { schema.entity(named: $0)?.number }
+      .filter { store.parts.held[$0.value] }
   }
 
   /// The row that these bytes are under this key; nil when anything about them is not right.
@@ -62,7 +64,9 @@ struct SalvageReader {
     if let known = transcoders.byCode[code] { return known }
     let fill = entities.first { $0.value == entity.number }.flatMap { codes.fills[$0.key] }
     let defaults = fill.flatMap { try? $0.values(codes.layouts, for: entity) } ?? entity.defaults
-    let made = try? RowTranscoder(from: old, to: entity.layout, defaults: defaults)
+    let own = codes.layouts.first { $0.value.signature == entity.layout.signature }?.key ?? 0
+    let middle = fill?.detour(from: number, to: own, codes.layouts)
+    let made = try? RowTranscoder(from: old, by: middle, to: entity.layout, defaults: defaults)
     transcoders.byCode[code] = made
     return made
   }

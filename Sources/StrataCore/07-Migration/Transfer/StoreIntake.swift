@@ -62,7 +62,7 @@ package final class StoreIntake {
     file = try StoreFile(destination.path, .system)
     if try file.status() != nil { throw StorageError(EEXIST, "load", path: file.path) }
     StoreDraft.removeLeftovers(beside: file)
-    configurationName = Self.configuration(holding: facts.entities, of: model)
+    configurationName = model.configuration(holding: Set(facts.entities))
     draft = StoreDraft(.new, beside: file)
     self.facts = facts
     (source, sourceMoment) = (nil, StoreMoment(commitNumber: 0, transactionID: 0))
@@ -90,8 +90,7 @@ package final class StoreIntake {
       try source.requireSoleUse()
       sourceMoment = try source.moment()
       draft = try source.parts.environment.writeCopy(beside: file, compacting: false)
-      configurationName = Self.configuration(
-        holding: Array(source.metadata.versionHashes.keys), of: model)
+      configurationName = model.configuration(holding: Set(source.metadata.versionHashes.keys))
       let opened = try Self.open(draft, schema, configurationName)
       store = opened
       let parts = opened.parts
@@ -131,15 +130,6 @@ package final class StoreIntake {
     options.historyRetention = .forever
     return try LMDBStore(
       url: draft.url, schema: schema, configurationName: configurationName, options: options)
-  }
-
-  /// The configuration whose entities these are; nil for all of them, and when there is none.
-  private static func configuration(holding names: [String], of model: ManagedObjectModel) -> String? {
-    let held = Set(names)
-    if held.isEmpty || held == Set(model.entities.compactMap(\.name)) { return nil }
-    return model.configurations.first { name in
-      Set(model.entities(forConfigurationName: name)?.compactMap(\.name) ?? []) == held
-    }
   }
 
   // MARK: Rows

@@ -5,29 +5,52 @@ final class HistoryCursor {
   let binding: StoreBinding
   private let store: any HistoryStore
   private var question: HistoryQuestion
+  /// Whether the history must still have everything behind `question.after`.
+  private var isBound: Bool
   private var buffer: [StoredHistoryTransaction] = []
   private var place = 0
   private var isAtEnd = false
 
-  init(_ binding: StoreBinding, _ store: any HistoryStore, _ question: HistoryQuestion) {
+  /// - Parameter isBound: Whether the history must have everything behind the place where the question begins: a token says that it was there.
+  init(_ binding: StoreBinding, _ store: any HistoryStore, _ question: HistoryQuestion, isBound: Bool) {
     self.binding = binding
     self.store = store
     self.question = question
+    self.isBound = isBound
   }
 
   /// The next transaction, which stays the next.
+  /// - Throws: `CoreDataError` 134301 when what comes next was deleted since the reading began; `StorageError`.
   func peek() throws -> StoredHistoryTransaction? {
     while place == buffer.count {
       if isAtEnd { return nil }
       let batch = try store.history(question)
+      try requireWhole(batch)
       (buffer, place) = (batch.transactions, 0)
       guard let last = batch.last else {
         isAtEnd = true
         continue
       }
-      if question.isNewestFirst { question.below = last } else { question.after = last }
+      if question.isNewestFirst {
+        question.below = last
+      } else {
+        question.after = last
+        // Until something is handed out, it is as if the reading had begun where the history begins by now.
+        if !buffer.isEmpty { isBound = true }
+      }
     }
     return buffer[place]
+  }
+
+  /// A batch says itself what the history had when it was read: another thread or process may delete between two of them.
+  private func requireWhole(_ batch: HistoryBatch) throws {
+    guard let purged = batch.purged else {
+      throw HistoryCursors.expired("The history of the store was ended while it was read.")
+    }
+    if !isBound || purged <= question.after { return }
+    throw HistoryCursors.expired(
+      "The history of the store was deleted up to commit \(purged) while it was read, which had come to commit \(question.after)."
+    )
   }
 
   /// Goes on to the one after.

@@ -18,10 +18,11 @@ final class HistoryCursors {
     changeCondition = request.changePredicate.map(HistoryCondition.init)
     var stores = try coordinator.storesWithHistory(request.affectedStores)
     if case .token(let token) = place {
-      stores = stores.filter { token.commitNumber(of: $0.1.identifier) != nil }
-      if stores.isEmpty {
+      let known = stores.filter { token.commitNumber(of: $0.1.identifier) != nil }
+      if known.isEmpty {
         throw Self.foreignToken
       }
+      if !request.includesUnknownStores { stores = known }
     }
     let needsChanges =
       changeCondition != nil || transactionCondition?.needsChanges ?? false
@@ -46,29 +47,43 @@ final class HistoryCursors {
         return try condition.isTrue(
           HistoryCandidate(number: number, header: header, storeIdentifier: identifier))
       }
-      cursors.append(HistoryCursor(binding, store, question))
+      cursors.append(HistoryCursor(binding, store, question, isBound: start.isBound))
     }
     self.cursors = cursors
   }
 
-  /// Where to begin.
-  private static func start(_ place: PersistentHistoryRequest.Place, _ store: any HistoryStore) throws -> (
-    number: UInt64, date: Date?
-  ) {
+  /// Where the reading of a store begins.
+  private struct Start {
+    var number: UInt64
+    /// Only what is later counts.
+    var date: Date?
+    /// Whether somebody has been there, and must miss nothing.
+    var isBound = false
+  }
+
+  private static func start(_ place: PersistentHistoryRequest.Place, _ store: any HistoryStore) throws
+    -> Start
+  {
+    func beginning(_ date: Date? = nil) throws -> Start {
+      Start(number: try store.historyBounds()?.purged ?? 0, date: date)
+    }
     switch place {
-    case .beginning: return (try store.historyBounds()?.purged ?? 0, nil)
-    case .date(let date): return (try store.historyBounds()?.purged ?? 0, date)
+    case .beginning: return try beginning()
+    case .date(let date): return try beginning(date)
     case .token(let token):
-      let moment = token.moment(of: store.identifier) ?? HistoryMoment(number: 0)
-      return (try require(moment, in: store, "The history token"), nil)
+      guard let moment = token.moment(of: store.identifier) else { return try beginning() }
+      return Start(number: try require(moment, in: store, "The history token"), isBound: true)
     case .consumer(let name):
       guard let consumer = try store.historyConsumers().first(where: { $0.name == name }) else {
-        return (try store.historyBounds()?.purged ?? 0, nil)
+        return try beginning()
       }
       let moment = HistoryMoment(number: consumer.commitNumber)
-      return (try require(moment, in: store, "The history consumer “\(name)”"), nil)
+      return Start(number: try require(moment, in: store, words(name)), isBound: true)
     }
   }
+
+  /// What a named reader is called in errors.
+  static func words(_ consumer: String) -> String { "The history consumer “\(consumer)”" }
 
   /// The number of a moment from which on the store's history tells everything.
   /// - Throws: `CoreDataError` 134301 when it does not.
@@ -110,7 +125,7 @@ final class HistoryCursors {
     expired("The history token is of other stores than those of this coordinator.")
   }
 
-  private static func expired(_ sentence: String) -> CoreDataError {
+  static func expired(_ sentence: String) -> CoreDataError {
     CoreDataError(.persistentHistoryTokenExpired, sentence)
   }
 

@@ -39,6 +39,8 @@ public struct PersistentHistoryRequest: Sendable {
   enum Operation: Sendable, Hashable {
     case fetch(after: Place)
     case delete(before: Place)
+    /// What the token knows, with its last transaction; in the store `keeping`, that one stays.
+    case deleteThrough(PersistentHistoryToken, keeping: UUID?)
   }
 
   let operation: Operation
@@ -55,6 +57,8 @@ public struct PersistentHistoryRequest: Sendable {
   public var isNewestFirst = false
   /// Only what was committed before the commit of this number: where a reader from the newest on goes on. Means something of one store only.
   package var below: UInt64?
+  /// Whether stores that the token does not know are read from their beginning on. Without, they are left out.
+  package var includesUnknownStores = false
   /// The most transactions, or changes if these are asked for; 0 for all.
   public var fetchLimit = 0
   /// How many to leave out at the beginning.
@@ -106,11 +110,19 @@ public struct PersistentHistoryRequest: Sendable {
     deleteHistory(before: token.map { .token($0) } ?? .beginning)
   }
 
-  /// Deletes what was committed before `transaction` (rule 283); nothing for nil.
+  /// Deletes what was committed before `transaction` (rule 283); nothing for nil. In other stores, that is what the fetch had come past when it came to
+  /// the transaction.
   public static func deleteHistory(before transaction: PersistentHistoryTransaction?)
     -> PersistentHistoryRequest
   {
-    deleteHistory(before: transaction?.token)
+    guard let transaction else { return deleteHistory(before: .beginning) }
+    let store = UUID(uuidString: transaction.storeID)
+    return PersistentHistoryRequest(.deleteThrough(transaction.token, keeping: store), .statusOnly)
+  }
+
+  /// Deletes what the token knows, with its last transaction in each store.
+  package static func deleteHistory(through token: PersistentHistoryToken) -> PersistentHistoryRequest {
+    PersistentHistoryRequest(.deleteThrough(token, keeping: nil), .statusOnly)
   }
 }
 

@@ -34,11 +34,16 @@ extension PersistentStoreCoordinator {
     }
     switch request.operation {
     case .delete(let place): return try deleteHistory(before: place, request)
+    case .deleteThrough(let token, let store):
+      return try deleteHistory(knownTo: token, request) { $0 == store }
     case .fetch:
       var result = PersistentHistoryResult(request.resultType)
       // Numbers are read from what is counted; nothing else is needed of it.
       if request.resultType == .statusOnly { return result }
-      if !request.sortDescriptors.isEmpty { return try sortedHistory(request) }
+      // A number is the same in any order.
+      if !request.sortDescriptors.isEmpty && request.resultType != .count {
+        return try sortedHistory(request)
+      }
       var known: Set<ManagedObjectID> = []
       var window = HistoryWindow(request)
       try forEachHistoryTransaction(request) { transaction in
@@ -68,7 +73,7 @@ extension PersistentStoreCoordinator {
   /// a time, and holds no more than these: `body` runs outside of the store's transactions and may save.
   ///
   /// `sortDescriptors`, limit and offset are not looked at.
-  /// - Throws: as ``history(_:)``; what `body` throws.
+  /// - Throws: as ``history(_:)``, 134301 also when transactions were deleted before they were read, or the history was ended; what `body` throws.
   public func forEachHistoryTransaction(
     _ request: PersistentHistoryRequest, _ body: (PersistentHistoryTransaction) throws -> Bool
   ) throws {
@@ -85,7 +90,10 @@ extension PersistentStoreCoordinator {
     var all = request
     all.sortDescriptors = []
     (all.fetchLimit, all.fetchOffset) = (0, 0)
-    var result = try history(all)
+    // The window counts changes, of which several may be of one object.
+    if request.resultType == .objectIDs { all.resultType = .changesOnly }
+    let found = try history(all)
+    var result = PersistentHistoryResult(request.resultType)
     func sort<Subject: HistorySubject>(_ subjects: [Subject]) throws -> [Subject] {
       let sorted = try subjects.enumerated().sorted { left, right in
         for sort in request.sortDescriptors {
@@ -97,10 +105,14 @@ extension PersistentStoreCoordinator {
       }.map(\.element).dropFirst(request.fetchOffset)
       return Array(request.fetchLimit > 0 ? sorted.prefix(request.fetchLimit) : sorted)
     }
-    result.transactions = try sort(result.transactions)
-    result.changes = try sort(result.changes)
-    if request.resultType != .objectIDs && request.resultType != .count {
-      result.count = result.transactions.count + result.changes.count
+    result.transactions = try sort(found.transactions)
+    let changes = try sort(found.changes.map(SortedChange.init)).map(\.change)
+    result.count = result.transactions.count + changes.count
+    if request.resultType == .objectIDs {
+      var known: Set<ManagedObjectID> = []
+      result.objectIDs = changes.map(\.changedObjectID).filter { known.insert($0).inserted }
+    } else {
+      result.changes = changes
     }
     return result
   }
@@ -110,29 +122,46 @@ extension PersistentStoreCoordinator {
   private func deleteHistory(
     before place: PersistentHistoryRequest.Place, _ request: PersistentHistoryRequest
   ) throws -> PersistentHistoryResult {
+    if case .token(let token) = place { return try deleteHistory(knownTo: token, request) { _ in true } }
     var result = PersistentHistoryResult(request.resultType)
-    let stores = try storesWithHistory(request.affectedStores)
-    if case .token(let token) = place {
-      if stores.allSatisfy({ token.commitNumber(of: $0.1.identifier) == nil }) {
-        throw HistoryCursors.foreignToken
-      }
-    }
-    for (_, store) in stores {
+    for (_, store) in try storesWithHistory(request.affectedStores) {
       switch place {
-      case .beginning: break
+      case .beginning, .token: break
       case .date(let date): result.count += try store.deleteHistory(before: nil, date: date)
-      case .token(let token):
-        // What lies before a moment that the history no longer has is deleted already.
-        guard let moment = token.moment(of: store.identifier), try HistoryCursors.isTold(moment, by: store)
-        else { continue }
-        result.count += try store.deleteHistory(before: moment.number, date: nil)
       case .consumer(let name):
         guard let consumer = try store.historyConsumers().first(where: { $0.name == name }) else { continue }
         // What he has seen goes.
-        result.count += try store.deleteHistory(before: consumer.commitNumber + 1, date: nil)
+        let moment = HistoryMoment(number: consumer.commitNumber)
+        if try HistoryCursors.isTold(moment, by: store, HistoryCursors.words(name)) {
+          result.count += try store.deleteHistory(before: Self.behind(moment), date: nil)
+        }
       }
     }
     return result
+  }
+
+  /// Deletes what a token knows; its last transaction stays in stores for which `keepsLast` says so.
+  private func deleteHistory(
+    knownTo token: PersistentHistoryToken, _ request: PersistentHistoryRequest, keepsLast: (UUID) -> Bool
+  ) throws -> PersistentHistoryResult {
+    let known = try storesWithHistory(request.affectedStores).compactMap { _, store in
+      token.moment(of: store.identifier).map { (store: store, moment: $0) }
+    }
+    if known.isEmpty { throw HistoryCursors.foreignToken }
+    // A token that is of no use in one of the stores deletes nothing in the others. What lies before a moment that the history no longer has
+    // is deleted already.
+    let told = try known.filter { try HistoryCursors.isTold($0.moment, by: $0.store) }
+    var result = PersistentHistoryResult(request.resultType)
+    for (store, moment) in told {
+      let number = keepsLast(store.identifier) ? moment.number : Self.behind(moment)
+      result.count += try store.deleteHistory(before: number, date: nil)
+    }
+    return result
+  }
+
+  /// The number before which everything goes when the last transaction of a moment goes as well.
+  private static func behind(_ moment: HistoryMoment) -> UInt64 {
+    moment.number == .max ? .max : moment.number + 1
   }
 
   /// Deletes the history of a store, and records none from now on until the store is opened with `recordsHistory` again. Tokens from before are
@@ -187,6 +216,22 @@ extension PersistentStoreCoordinator {
       )
     }
     return stores
+  }
+}
+
+/// A change as it is sorted: by its own keys, or by those of its transaction.
+private struct SortedChange: HistorySubject {
+  let change: PersistentHistoryChange
+
+  private static let keysOfTransactions: Set<String> = [
+    "author", "contextName", "bundleID", "processID", "storeID", "timestamp", "token", "transactionNumber",
+  ]
+
+  func value(_ keys: ArraySlice<String>) throws -> HistoryValue {
+    guard let transaction = change.transaction, keys.count == 1, let key = keys.first,
+      Self.keysOfTransactions.contains(key)
+    else { return try change.value(keys) }
+    return try transaction.value(keys)
   }
 }
 

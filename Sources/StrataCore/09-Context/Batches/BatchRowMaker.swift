@@ -158,7 +158,7 @@ struct BatchRowMaker: ~Copyable {
       throw CoreDataError(failure.code, failure.errorDescription)
     }
     if let relations = object.relations {
-      if let foreign = relations.foreign.values.first {
+      if let foreign = relations.foreign.all.first?.end {
         throw CoreDataError(
           .managedObjectExternalRelationship,
           "An object of \(bound.entity.name) cannot be related to \(foreign), which belongs to another store."

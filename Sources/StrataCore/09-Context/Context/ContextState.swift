@@ -21,6 +21,8 @@ struct SavingState {
   var frozenRows: [StratumRow] = []
   /// What a save that failed as a whole has written all the same.
   var settled = ManagedObjectContext.SettledRows()
+  /// What stores have written of a save that failed: children are told when it is over.
+  var written: [CommitNotice] = []
   /// What earlier attempts of the save without stopping that is under way have written.
   private var carried = ManagedObjectContext.SaveOutcome()
   /// Objects that a merge was about while a save without stopping handed down what they stand on: they are read again when it is over.
@@ -102,6 +104,11 @@ struct SavingState {
     return settled
   }
 
+  mutating func takeWritten() -> [CommitNotice] {
+    defer { written = [] }
+    return written
+  }
+
   /// A store has written its part of a save that another store has refused: the attempt that ends the save tells of it.
   mutating func carry(_ part: SaveFlight.Part) {
     if let notice = part.notice { carried.notices.append(notice) }
@@ -119,6 +126,9 @@ struct SavingState {
     carried.updated += outcome.updated
     carried.deleted += outcome.deleted
   }
+
+  /// Whether a store has written its part of the save without stopping that goes on.
+  var hasCarried: Bool { carried.notices.contains(where: \.hasWritten) }
 
   mutating func takeCarried() -> ManagedObjectContext.SaveOutcome {
     defer { carried = ManagedObjectContext.SaveOutcome() }
@@ -142,6 +152,8 @@ struct DeletionState {
   var includeBatches = false
   /// Edited objects whose rows a batch has deleted: that is for the next save to settle.
   var outlived: Set<StratumLayer.Place> = []
+  /// Who may have had to leave whom, while deletions are taken back one after the other.
+  var leavers: PossibleLeavers?
 
   /// Delete rules that have not been applied are not any more.
   mutating func stopPropagating() {
@@ -153,6 +165,7 @@ struct DeletionState {
   mutating func forgetPending() {
     includeBatches = false
     outlived = []
+    leavers = nil
   }
 }
 
@@ -202,6 +215,8 @@ struct EventState {
   private(set) var isRunning = false
   /// What the last fetch with relationships to prefetch has brought in: without this they would not be held until they are asked for. Until the `perform` block ends, the next such fetch, or `reset()`.
   var prefetched: [ManagedObject] = []
+  /// While new objects are assigned to stores.
+  var looseReferrers: LooseReferrers?
 
   mutating func begin() { isRunning = true }
   mutating func end() {

@@ -39,7 +39,10 @@ extension ManagedObjectContext {
     if state.isSuperset(of: [.inserted, .deleted]) {
       broken.append("\(name(object)) is both new and deleted")
     }
-    if state.isSuperset(of: [.inserted, .fault]) { broken.append("\(name(object)) is new and a fault") }
+    // A new object that was refreshed is a fault with the values it was made with.
+    if state.isSuperset(of: [.inserted, .fault]), !object.hasDraft || object.snapshot != nil {
+      broken.append("\(name(object)) is new and a fault without values of its own")
+    }
     if !state.isDisjoint(with: .noted), !noted.contains(ObjectIdentifier(object)) {
       broken.append("\(name(object)) is noted for a notification and not in its list")
     }

@@ -19,8 +19,9 @@ extension ManagedObjectContext {
       return
     }
     if object.state.contains(.inFlight), !mergeChanges {
-      changes.undelete(object)
+      if object.state.contains(.deleted) { takeBackDeletion(of: object) }
       object.discardEdits(takingRow: object.snapshot)
+      object.adoptLostMembers()
       changes.note(object, .refresh)
       return
     }
@@ -29,15 +30,18 @@ extension ManagedObjectContext {
       refreshKeepingChanges(object)
     } else {
       if !failures.unfinished.isEmpty { failures.unfinished.removeAll { $0.object === object } }
-      changes.undelete(object)
-      changes.unupdate(object)
-      // Whether there is a row, the fault will find out.
-      object.state.refresh()
-      if strata.holdsEdits { forgetUnsaved(object) }
-      object.noteWhetherStored()
-      object.withdrawDeletion()
+      let wasDeleted = object.state.contains(.deleted)
+      knowingLeavers(after: object) {
+        changes.undelete(object)
+        changes.unupdate(object)
+        // Whether there is a row, the fault will find out.
+        object.state.refresh()
+        if strata.holdsEdits { forgetUnsaved(object) }
+        object.noteWhetherStored()
+        object.withdrawDeletion(fromMembers: wasDeleted)
+      }
       object.turnIntoFault()
-      changes.note(object, .refresh)
+      knowingLeavers(after: object) { changes.note(object, .refresh) }
     }
   }
 
@@ -147,6 +151,7 @@ extension ManagedObjectContext {
     failures.unfinished = []
     duplicates = DuplicateState()
     event.prefetched = []
+    event.looseReferrers = nil
     batchFaulting?.removeAll()
     stores.removeAll()
     forgetStrata()
@@ -255,14 +260,15 @@ extension ManagedObjectContext {
     changes.note(object, .delete)
   }
 
-  /// The object is not deleted after all.
-  func undelete(_ object: ManagedObject) { changes.undelete(object) }
-
-  /// Takes back the deletion of an object that is not saved. What delete rules have done meanwhile stays done.
+  /// Takes back the deletion of an object that is not saved. What delete rules have done meanwhile stays done, but that those that the object is
+  /// related to have it back.
   package final func revive(_ object: ManagedObject) {
     checkAccess(object.home.token.entityName)
     guard object.context === self, object.isDeleted else { return }
-    undelete(object)
-    changes.note(object, .refresh)
+    takeBackDeletion(of: object)
+    knowingLeavers(after: object) {
+      object.restoreMemberships()
+      changes.note(object, .refresh)
+    }
   }
 }

@@ -7,11 +7,13 @@ extension ManagedObjectContext {
   }
 
   /// A new object is deleted again. Children see it until the event ends, as they see everything else of the event.
-  func withdraw(_ object: ManagedObject) {
+  ///
+  /// - Parameter isPublishedAnew: It is not deleted, but gets another place, and is to be published there.
+  func withdraw(_ object: ManagedObject, isPublishedAnew: Bool = false) {
     if !strata.holdsEdits { return }
     unpublished.withdrawn.insert(object.place)
     // Without children what has left the context is passed over.
-    if strata.publishes { unpublished.remove(object) }
+    if strata.publishes, !isPublishedAnew { unpublished.remove(object) }
   }
 
   /// A merge policy has dropped what `object` was to be saved as: what was published of it does not count any more.

@@ -57,7 +57,7 @@ extension ManagedObjectContext {
   }
 
   private func handOver() throws -> SaveOutcome {
-    let saves = try throwingFailures { try makePendingSaves(except: []) }
+    let saves = try throwingFailures { try makePendingSaves() }
     var rows: [StratumRow] = []
     var objects: [ManagedObject?] = []
     for save in saves {
@@ -98,6 +98,19 @@ extension ManagedObjectContext {
     settle(settled.received, into: &outcome)
     letGo(deleted: outcome.deleted)
     return outcome
+  }
+
+  /// A part of the save that is under way is written, and the rest of it waits: `own` and what children had saved of it lie further down now. The objects of the latter
+  /// show it as saved.
+  func settleWritten(_ own: [ManagedObject], into outcome: inout SaveOutcome) {
+    let received = outcome.received
+    outcome.received = []
+    let places = received.map(\.unsaved.place)
+    strata.settle(own.map(\.place) + places, rebasing: movedOntoFound)
+    if received.isEmpty { return }
+    let written = Set(places)
+    saving.frozenRows.removeAll { written.contains($0.place) }
+    settle(received, into: &outcome)
   }
 
   /// What this save changed, for children that merge it.

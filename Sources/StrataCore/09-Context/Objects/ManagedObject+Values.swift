@@ -276,6 +276,7 @@ extension ManagedObject {
 
   /// Sets a reference without the other end and without notifying observers.
   final func storePrimitiveReference(_ bits: UInt64, _ relationship: RelationshipSchema) {
+    context?.noteReference(from: self, relationship, bits)
     if relationship.isTransient {
       storeTransient(bits == 0 ? nil : bits, relationship.slot)
     } else {

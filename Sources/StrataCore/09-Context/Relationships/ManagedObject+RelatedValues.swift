@@ -30,10 +30,15 @@ extension ManagedObject {
       let state = loadedState(relationship)
       let objects = memberValues(value, relationship)
       for object in objects { _ = contextForLinking(relationship, to: object) }
-      let wanted = objects.map(\.referenceBits)
+      var wanted = Set<UInt64>(minimumCapacity: objects.count)
+      let order = objects.map(\.referenceBits).filter { wanted.insert($0).inserted }
       for member in state.members() where !wanted.contains(member.member) { state.remove(member.member) }
       let present = Set(state.members().map(\.member))
-      for member in wanted where !present.contains(member) { state.add(member) }
+      for member in order where !present.contains(member) {
+        state.add(member)
+        context?.noteReference(from: self, relationship, member)
+      }
+      if relationship.isOrdered { state.arrange(order) }
       return
     }
     let object = value as? ManagedObject

@@ -185,7 +185,8 @@ extension ManagedObject {
   final func addMember(_ relationship: RelationshipSchema, _ member: ManagedObject) {
     let context = contextForLinking(relationship, to: member)
     if member.home.storeIndex != home.storeIndex {
-      ownRelations.foreign[relationship.slot] = member.objectID
+      context.willChange(self)
+      addForeign(relationship, member)
       noteChange()
       return
     }
@@ -213,6 +214,7 @@ extension ManagedObject {
     let state = relationState(relationship)
     if let last = state.lastChange(bits), !last.isRemoval { return }
     state.add(bits)
+    context.noteReference(from: self, relationship, bits)
     noteRelationChange()
     guard let inverse, !(inverse === relationship && member === self) else { return }
     member.changingState(inverse).add(referenceBits)
@@ -226,10 +228,7 @@ extension ManagedObject {
     if member.isUnattached, member.contextReference?.toOpaque() != contextReference?.toOpaque() { return }
     check(member, fits: relationship, in: context)
     if member.home.storeIndex != home.storeIndex {
-      if relations?.foreign[relationship.slot] == member.objectID {
-        relations?.foreign[relationship.slot] = nil
-      }
-      return
+      return dropForeign(relationship, member.objectID)
     }
     let inverse = context.schema.inverse(of: relationship)
     if let inverse, !inverse.isToMany {
@@ -279,7 +278,7 @@ extension ManagedObject {
     var wanted = Set<ObjectIdentifier>(minimumCapacity: objects.count)
     let distinct = objects.filter { wanted.insert(ObjectIdentifier($0)).inserted }
     // One of another store that was set before is among `objects` or taken back.
-    relations?.foreign[relationship.slot] = nil
+    dropForeign(relationship)
     var old: [ManagedObject] = []
     if !context.readsAll({ old = members(relationship) }) {
       // A present member that was neither added nor removed since must be removed.
@@ -323,7 +322,7 @@ extension ManagedObject {
   final func reorder(_ relationship: RelationshipSchema, _ order: [UInt64]) {
     guard let state = orderedState(relationship, { $0.reorder(relationship, order) }) else { return }
     let now = state.members().map(\.member)
-    if now.elementsEqual(order) { return }
+    if now.elementsEqual(order) || visibleMembers(state).map(\.member).elementsEqual(order) { return }
     claim()
     context?.willChange(self)
     var position = EdgePosition.first
@@ -363,19 +362,22 @@ extension ManagedObject {
     }
     let bits = member.referenceBits
     let others = state.members().filter { $0.member != bits }
-    guard index >= 0, index <= others.count else {
-      trap("index \(index) is out of range: \(relationship.qualifiedName) has \(others.count) other members.")
+    let shown = visibleMembers(state).filter { $0.member != bits }
+    guard index >= 0, index <= shown.count else {
+      trap("index \(index) is out of range: \(relationship.qualifiedName) has \(shown.count) other members.")
     }
-    let next = index < others.count ? others[index] : nil
+    // What is deleted and not shown any more still has a place.
+    let next = index < shown.count ? shown[index] : nil
+    let place = next.flatMap { others.firstIndex(of: $0) } ?? others.count
     if !Self.isToBePlacedElsewhere(next, state),
-      let position = Self.position(between: index > 0 ? others[index - 1] : nil, and: next)
+      let position = Self.position(between: place > 0 ? others[place - 1] : nil, and: next)
     {
       state.place(bits, at: position)
       noteRelationChange()
     } else {
       // No room between the two, or none that lasts: all of them get new positions.
       var order = others.map(\.member)
-      order.insert(bits, at: index)
+      order.insert(bits, at: place)
       reorder(relationship, order)
     }
   }

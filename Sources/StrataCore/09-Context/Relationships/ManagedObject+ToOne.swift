@@ -68,7 +68,7 @@ extension ManagedObject {
       setForeign(relationship, new)
       return
     }
-    if relations?.foreign.isEmpty == false { relations?.foreign[relationship.slot] = nil }
+    if relations?.crossesStores == true { dropForeign(relationship) }
     // An object whose row could not be read leaves the owner that the row names as soon as it can be.
     let old = isFault ? knownReference(relationship) : reference(relationship)
     let bits = new?.referenceBits ?? 0
@@ -94,7 +94,7 @@ extension ManagedObject {
     guard state.isDisjoint(with: .observed), let contextReference, let boundReference,
       let otherBound = other.boundReference,
       other.contextReference?.toOpaque() == contextReference.toOpaque(), snapshot == nil,
-      !edits.header.pointee.present.contains(slot), relations?.foreign.isEmpty ?? true,
+      !edits.header.pointee.present.contains(slot), relations?.crossesStores != true,
       state.contains(.inserted), state.isDisjoint(with: .received),
       other.state.isDisjoint(with: [.received, .anyDeleted])
     else { return false }
@@ -120,6 +120,7 @@ extension ManagedObject {
 
   /// The value alone, without the other end.
   final func storeReference(_ bits: UInt64, _ relationship: RelationshipSchema) {
+    context?.noteReference(from: self, relationship, bits)
     if relationship.isTransient {
       setTransient(bits == 0 ? nil : bits, relationship.slot, isRelationship: true)
     } else {
@@ -130,9 +131,35 @@ extension ManagedObject {
   /// An object of another store: remembered, so that the save can refuse it (rule 146).
   private final func setForeign(_ relationship: RelationshipSchema, _ new: ManagedObject) {
     setRelatedObject(relationship, nil)
+    context?.willChange(self)
     observedWillChange(relationship.slot)
-    ownRelations.foreign[relationship.slot] = new.objectID
+    addForeign(relationship, new)
     noteChange()
+  }
+
+  /// The relationship leads to an object of another store, which learns of it.
+  final func addForeign(_ relationship: RelationshipSchema, _ end: ManagedObject) {
+    if !relationship.isToMany { ownRelations.foreign.remove(nil, slot: relationship.slot) }
+    ownRelations.foreign.add(end.objectID, slot: relationship.slot)
+    end.ownRelations.noteForeign(owner: objectID)
+  }
+
+  /// The relationship does not lead to `end`, an object of another store, any more, whichever of the two was given the other; for nil to none
+  /// of them.
+  final func dropForeign(_ relationship: RelationshipSchema, _ end: ManagedObjectID? = nil) {
+    guard let relations, relations.crossesStores else { return }
+    if relations.foreign[relationship.slot] != nil {
+      context?.willChange(self)
+      relations.foreign.remove(end, slot: relationship.slot)
+    }
+    guard let context, let inverse = context.schema.inverse(of: relationship) else { return }
+    for id in relations.foreignOwners where end == nil || id == end {
+      guard let owner = context.locate(id)?.table.object(for: id.primaryKey),
+        owner.relations?.foreign.leads(to: objectID, slot: inverse.slot) == true
+      else { continue }
+      context.willChange(owner)
+      owner.relations?.foreign.remove(objectID, slot: inverse.slot)
+    }
   }
 
   /// The object belongs to another owner now.

@@ -9,7 +9,7 @@ import Synchronization
 /// there, or removing one that is not, does nothing.
 struct MemberChanges {
   /// One change.
-  struct Entry {
+  struct Entry: Equatable {
     /// The member, see `Reference`.
     let member: UInt64
     /// `unplaced`, `removed`, or the position of a member of an ordered relationship.
@@ -23,11 +23,18 @@ struct MemberChanges {
   /// The member does not belong to the relationship.
   static let removed = UInt64.max
 
-  private(set) var entries: ContiguousArray<Entry> = []
-  /// The place of the last entry of each member; made when it is asked for.
+  /// With those of members that were forgotten, until the next is added.
+  private var kept: ContiguousArray<Entry> = []
+  /// The place of the last entry of each member; made when it is asked for. Members that were forgotten have none.
   private var places: [UInt64: Int]?
+  private var hasForgotten = false
 
-  var isEmpty: Bool { entries.isEmpty }
+  var entries: ContiguousArray<Entry> {
+    guard hasForgotten, let places else { return kept }
+    return ContiguousArray(kept.filter { places[$0.member] != nil })
+  }
+
+  var isEmpty: Bool { hasForgotten ? places?.isEmpty ?? true : kept.isEmpty }
 
   mutating func add(_ member: UInt64, position: UInt64 = unplaced) {
     append(Entry(member: member, position: position))
@@ -36,14 +43,21 @@ struct MemberChanges {
   mutating func remove(_ member: UInt64) { append(Entry(member: member, position: Self.removed)) }
 
   private mutating func append(_ entry: Entry) {
-    if places != nil { places?[entry.member] = entries.count }
-    entries.append(entry)
+    if hasForgotten {
+      kept = entries
+      places = nil
+      hasForgotten = false
+    }
+    if places != nil { places?[entry.member] = kept.count }
+    kept.append(entry)
   }
 
-  /// Nothing has been done to `member` after all.
+  /// Nothing has been done to `member` after all. Many may be forgotten one after the other: the entries stay, and are passed over.
   mutating func forget(_ member: UInt64) {
-    entries.removeAll { $0.member == member }
-    places = nil
+    if last(member) == nil { return }
+    places?[member] = nil
+    hasForgotten = true
+    if isEmpty { self = MemberChanges() }
   }
 
   /// The same changes of members that have other references; nil for those that are left out.
@@ -59,18 +73,19 @@ struct MemberChanges {
 
   /// `later` came after these.
   mutating func append(_ later: MemberChanges) {
-    if entries.isEmpty { self = later } else { for entry in later.entries { append(entry) } }
+    if isEmpty { self = later } else { for entry in later.entries { append(entry) } }
   }
 
   /// What was last done to `member`; nil for nothing.
   mutating func last(_ member: UInt64) -> Entry? {
-    if entries.isEmpty { return nil }
-    if places == nil { places = Dictionary(entries.enumerated().map { ($1.member, $0) }) { $1 } }
-    return places?[member].map { entries[$0] }
+    if kept.isEmpty { return nil }
+    if places == nil { places = Dictionary(kept.enumerated().map { ($1.member, $0) }) { $1 } }
+    return places?[member].map { kept[$0] }
   }
 
   /// The last entry of each member, in the order of those entries.
   var effective: ContiguousArray<Entry> {
+    let entries = entries
     // An import adds members as their keys grow: then each has one entry.
     if zip(entries, entries.dropFirst()).allSatisfy({ $0.member < $1.member }) { return entries }
     var seen = Set<UInt64>(minimumCapacity: entries.count)

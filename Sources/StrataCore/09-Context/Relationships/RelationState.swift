@@ -3,8 +3,11 @@
 final class Relations {
   /// By the relationship's number.
   private(set) var states: [(relationship: Int, state: RelationState)] = []
-  /// Objects of other stores that were set: they are refused at save (rule 146). By slot.
-  var foreign: [Int: ManagedObjectID] = [:]
+  /// Objects of other stores that were set: they are refused at save (rule 146).
+  var foreign = ForeignLinks()
+  /// Objects of other stores that lead here, or once did.
+  private(set) var foreignOwners: [ManagedObjectID] = []
+  private var knownForeignOwners: Set<ManagedObjectID> = []
   /// What relationships held when `willChangeValue(forKey:)` was called, until `didChangeValue(forKey:)` is.
   var announced: [Int: [ManagedObject]] = [:]
   /// Of an object in no context: what it and those it is related to live in.
@@ -30,7 +33,23 @@ final class Relations {
   /// What was done here is taken back.
   func dropChanges() {
     for entry in states { entry.state.restore(MemberChanges()) }
-    foreign = [:]
+    foreign = ForeignLinks()
+  }
+
+  /// Whether a relationship may lead to another store, or from there to here.
+  var crossesStores: Bool { !foreign.isEmpty || !foreignOwners.isEmpty }
+
+  /// An object of another store leads here.
+  func noteForeign(owner: ManagedObjectID) {
+    if knownForeignOwners.insert(owner).inserted { foreignOwners.append(owner) }
+  }
+
+  /// The object is about to go to another store, and is related to nothing: no key of the old one stays behind.
+  func moveToOtherStore() {
+    dropChanges()
+    for entry in states { entry.state.dropBase() }
+    foreignOwners = []
+    knownForeignOwners = []
   }
 
   /// Members are loaded again when they are next asked for, fetched properties fetched again.
@@ -57,6 +76,34 @@ final class Relations {
 
   /// Whether something was done to any of them.
   var hasChanges: Bool { states.contains { $0.state.hasChanges } }
+}
+
+/// The objects of other stores that one object was related to, by slot: none or one of a to-one relationship, any number of others.
+struct ForeignLinks: Equatable {
+  private var ends: [Int: [ManagedObjectID]] = [:]
+
+  var isEmpty: Bool { ends.isEmpty }
+  var slots: [Int] { ends.keys.sorted() }
+  /// All of them, slot by slot, each in the order in which they were set.
+  var all: [(slot: Int, end: ManagedObjectID)] {
+    slots.flatMap { slot in ends[slot, default: []].map { (slot: slot, end: $0) } }
+  }
+
+  /// The first one in that slot.
+  subscript(slot: Int) -> ManagedObjectID? { ends[slot]?.first }
+
+  func leads(to end: ManagedObjectID, slot: Int) -> Bool { ends[slot]?.contains(end) == true }
+
+  mutating func add(_ end: ManagedObjectID, slot: Int) {
+    if !leads(to: end, slot: slot) { ends[slot, default: []].append(end) }
+  }
+
+  /// Takes out `end`, or all of the slot for nil.
+  mutating func remove(_ end: ManagedObjectID?, slot: Int) {
+    guard var left = ends[slot] else { return }
+    left.removeAll { end == nil || $0 == end }
+    ends[slot] = left.isEmpty ? nil : left
+  }
 }
 
 /// One to-many relationship of one object.
@@ -104,6 +151,16 @@ final class RelationState {
   func place(_ member: UInt64, at position: UInt64) {
     changes.add(member, position: position)
     touch()
+  }
+
+  /// Brings the members, which are known and all among `order`, into that order.
+  func arrange(_ order: [UInt64]) {
+    if members().map(\.member).elementsEqual(order) { return }
+    var position = EdgePosition.first
+    for member in order {
+      place(member, at: position)
+      position += EdgePosition.gap
+    }
   }
 
   func remove(_ member: UInt64) {

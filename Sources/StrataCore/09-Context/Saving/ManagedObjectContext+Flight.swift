@@ -74,7 +74,11 @@ extension ManagedObjectContext {
         self.queue.queue?.async { self.runAsEvent { self.bringHome(flight, riders, number) } }
       }
     } catch {
+      // An earlier attempt may have written to a store. What was written before the first is another request's.
+      let isPartlySaved = number > 1 && saving.hasCarried
+      let error: any Error = isPartlySaved ? CoreDataError.incompleteSave(error) : error
       if let watched { tellNotStarted(error, watched, attempts: number - 1) }
+      if number > 1 { tellCarried() }
       for rider in riders { rider.resume(throwing: error) }
     }
   }
@@ -93,12 +97,13 @@ extension ManagedObjectContext {
     switch flight.ending {
     case .saved, nil: for rider in riders { rider.resume() }
     case .failed(let error):
-      _ = saving.takeCarried()
+      tellCarried()
       for rider in riders { rider.resume(throwing: error) }
     case .refused, .disputed:
       guard number < Self.mostAttempts else {
-        _ = saving.takeCarried()
-        for rider in riders { rider.resume(throwing: conflictsGoOn) }
+        let error = saving.hasCarried ? CoreDataError.incompleteSave(conflictsGoOn) : conflictsGoOn
+        tellCarried()
+        for rider in riders { rider.resume(throwing: error) }
         break
       }
       // The merge policy has spoken. Another save may be under way by now.
@@ -110,6 +115,12 @@ extension ManagedObjectContext {
       saving.waiting = riders + saving.waiting
     }
     if saving.flight == nil, !saving.waiting.isEmpty { begin() }
+  }
+
+  /// A save has failed: children are told what stores have written of it all the same.
+  private func tellCarried() {
+    let written = saving.takeCarried().notices
+    if !written.isEmpty { tellChildren(written) }
   }
 
   // MARK: Taking off

@@ -61,7 +61,8 @@ extension ManagedObjectContext {
   }
 
   private func describe(_ error: any Error, in flight: SaveFlight) -> any Error {
-    flight.parts.contains(where: \.isWritten) ? CoreDataError.incompleteSave(error) : error
+    let isPartlySaved = saving.hasCarried || flight.parts.contains { $0.notice?.hasWritten == true }
+    return isPartlySaved ? CoreDataError.incompleteSave(error) : error
   }
 
   // MARK: Saved
@@ -193,6 +194,8 @@ extension ManagedObjectContext {
         case .delete: outcome.deleted.append(object)
         }
       }
+      outcome.earlier.deletedCount = outcome.deleted.count
+      if !carried.isEmpty { outcome.nameEachOnce() }
     } else {
       outcome.sets = flight.sets
     }
@@ -238,6 +241,11 @@ extension ManagedObjectContext {
   private func putBack(_ flight: SaveFlight) {
     propagateDeletions(ofUnsaved: flight)
     saving.flight = nil
+    let notices = flight.parts.compactMap(\.notice)
+    if !notices.isEmpty {
+      generation.advance()
+      undoRecorder?.noteSave()
+    }
     var released: [RowDraft] = []
     var settled = SettledRows()
     for part in flight.parts {
@@ -277,6 +285,8 @@ extension ManagedObjectContext {
       captureAnew()
       publishEdits()
     }
+    for notice in notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
+    forgetMembers(left: notices)
     readAgainWhatWasMerged()
     ManagedObject.forEach(flight.landed + told) { $0.didSave() }
   }
@@ -318,9 +328,15 @@ extension ManagedObjectContext {
       changes.unupdate(object)
       changes.adopt(object, as: .insert)
     case .update:
-      if object.state.isDisjoint(with: [.updated, .deleted]) { changes.adopt(object, as: .update) }
+      if object.state.contains(.deleted) {
+        // It counts as edited when it stays after all.
+        changes.update(object)
+      } else if !object.state.contains(.updated) {
+        changes.adopt(object, as: .update)
+      }
     case .delete:
       if !object.state.contains(.deleted) { changes.adopt(object, as: .delete) }
+      if let draft = object.draft, !draft.isSilent { changes.update(object) }
     }
   }
 }

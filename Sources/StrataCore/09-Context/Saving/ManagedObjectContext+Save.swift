@@ -43,6 +43,8 @@ extension ManagedObjectContext {
       saving.stopWriting()
       flushEdits()
       assertInvariants()
+      let written = saving.takeWritten()
+      if !written.isEmpty { tellChildren(written) }
       throw error
     }
     // It is done: an observer may save again.
@@ -136,7 +138,36 @@ extension ManagedObjectContext {
     /// What the did-save notifications carry, when it could be made while the store was writing.
     var sets: DidSaveSets?
 
+    /// What earlier attempts of the save have written, which is among the rest.
+    var earlier = EarlierAttempts()
+
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && notices.isEmpty }
+
+    /// The deleted objects that have not left the context.
+    var deletedLast: [ManagedObject] {
+      earlier.deletedCount == 0 ? deleted : Array(deleted.dropFirst(earlier.deletedCount))
+    }
+
+    /// What several attempts have written of an object is told once, as what has come of it in the end.
+    mutating func nameEachOnce() {
+      // Hooks may have inserted some again, as new records that are saved as well. Those that are not saved yet stay deleted.
+      let new = Set(inserted)
+      let gone = deleted.prefix(earlier.deletedCount).filter { $0.context == nil || !new.contains($0) }
+      deleted = gone + deletedLast
+      earlier.deletedCount = gone.count
+      var seen = Set(deleted)
+      inserted = inserted.filter { seen.insert($0).inserted }
+      updated = updated.filter { seen.insert($0).inserted }
+    }
+  }
+
+  /// What stores have written of a save before another store has refused.
+  struct EarlierAttempts {
+    var stores: Set<Int> = []
+    /// How many of the deleted objects, the first ones, have left the context.
+    var deletedCount = 0
+    /// How many of the notices, the first ones, have brought what the stores have derived.
+    var noticeCount = 0
   }
 
   /// What a save that failed as a whole has written all the same.
@@ -149,7 +180,6 @@ extension ManagedObjectContext {
 
   /// Encodes and commits, store by store; lets the merge policy settle conflicts and tries again.
   private func writePendingChanges() throws -> SaveOutcome {
-    var written: [Int: PendingSave] = [:]
     var outcome = SaveOutcome()
     saving.unsettled = [:]
     forgetObjectsOfRemovedStores()
@@ -157,50 +187,86 @@ extension ManagedObjectContext {
       for attempt in 0..<Self.mostAttempts {
         // What was settled has become an edit of this context's own.
         if attempt > 0, !saving.frozenRows.isEmpty { saving.frozenRows.removeAll(where: isOwnEdit) }
-        guard let conflicts = try writeOnce(&written, &outcome) else {
-          for save in written.values.sorted(by: { $0.store.index < $1.store.index }) {
-            save.adopt(into: &outcome)
-          }
-          if written.count > 1 || !outcome.received.isEmpty { outcome.sets = nil }
+        guard let conflicts = try writeOnce(&outcome) else {
+          _ = saving.takeSettled()
+          if !outcome.earlier.stores.isEmpty { outcome.nameEachOnce() }
           return outcome
         }
         try throwingFailures {
           try settle(conflicts)
+          // What the policy has deleted.
+          settleDeletions()
           try finishEdits()
         }
       }
       throw conflictsGoOn
     } catch {
-      throw written.isEmpty ? error : incomplete(error, having: written)
+      // Some stores have been written, one refused (rule 145). What is written stays written and is adopted.
+      guard outcome.notices.contains(where: \.hasWritten) else { throw error }
+      saving.written = outcome.notices
+      throw CoreDataError.incompleteSave(error)
     }
   }
 
-  /// Writes to the stores that have not been written; returns what the merge policy is to be asked when one refuses, else nil.
-  private func writeOnce(_ written: inout [Int: PendingSave], _ outcome: inout SaveOutcome) throws -> [Any]? {
-    var conflicts: [Any] = []
-    var isRefused = false
-    var isHandedOver = false
+  /// Writes what is pending, until a store refuses; returns what the merge policy is to be asked then, else nil.
+  private func writeOnce(_ outcome: inout SaveOutcome) throws -> [Any]? {
     outcome.sets = nil
-    for save in try throwingFailures({ try makePendingSaves(except: Set(written.keys)) }) {
+    let saves = try throwingFailures { try makePendingSaves(beside: outcome.earlier.stores) }
+    var written: [PendingSave] = []
+    var isHandedOver = false
+    for save in saves where !save.changes.isEmpty || save.hasMetadata {
       do {
-        if !save.changes.isEmpty || save.hasMetadata {
-          outcome.sets = nil
-          if !isHandedOver { saving.watch?.attempts += 1 }
-          isHandedOver = true
-          let notice = try commit(save, &outcome)
-          save.notice = notice
-          outcome.notices.append(notice)
-        }
-        written[save.store.index] = save
+        outcome.sets = nil
+        if !isHandedOver { saving.watch?.attempts += 1 }
+        isHandedOver = true
+        let notice = try commit(save, &outcome)
+        save.notice = notice
+        outcome.notices.append(notice)
+        if notice.hasWritten { written.append(save) }
       } catch {
+        // What the merge policy, hooks and validation change of it from now on is to be saved as well.
+        adopt(written, into: &outcome)
         guard let refusal = SaveRefusal(error) else { throw error }
-        isRefused = true
-        conflicts += try throwingFailures { try self.conflicts(of: refusal, in: save.store) }
         // Perhaps the policy refuses: then as little as possible has been written (rule 136).
-        if case .violation = refusal { break }
+        return try throwingFailures { try self.conflicts(of: refusal, in: save.store) }
       }
     }
-    return isRefused ? conflicts : nil
+    for save in saves { save.adopt(into: &outcome) }
+    if saves.count > 1 || !outcome.received.isEmpty || !outcome.earlier.stores.isEmpty { outcome.sets = nil }
+    return nil
+  }
+
+  /// These stores have been written, and another has refused: the objects show what is written as saved, and what is changed from now on is pending.
+  private func adopt(_ written: [PendingSave], into outcome: inout SaveOutcome) {
+    if written.isEmpty { return }
+    var part = SaveOutcome()
+    for save in written {
+      save.adopt(into: &part)
+      saving.unsettled[save.store.index] = nil
+      outcome.earlier.stores.insert(save.store.index)
+    }
+    let own = part.inserted + part.updated + part.deleted
+    saving.settled.own += own.map(\.place)
+    // What was published of their edits goes as well.
+    unpublished.objects += own
+    if !saving.lostVersions.isEmpty {
+      for object in part.inserted { saving.lostVersions[object.objectID] = nil }
+    }
+    saving.lastInserted = nil
+    undoRecorder?.noteSave()
+    changes.forgetSaved(own)
+    generation.advance()
+    settleWritten(own, into: &part)
+    let notices = written.compactMap(\.notice)
+    for notice in notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
+    letGo(deleted: part.deleted)
+    forgetMembers(left: notices)
+    outcome.inserted += part.inserted
+    outcome.updated += part.updated
+    outcome.deleted += part.deleted
+    outcome.insertedIDs += part.insertedIDs
+    outcome.earlier.deletedCount = outcome.deleted.count
+    outcome.earlier.noticeCount = outcome.notices.count
   }
 
   private func commit(_ save: PendingSave, _ outcome: inout SaveOutcome) throws -> CommitNotice {
@@ -242,32 +308,18 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Some stores have been written, one refused (rule 145). What is written stays written and is adopted.
-  private func incomplete(_ error: any Error, having written: [Int: PendingSave]) -> CoreDataError {
-    var outcome = SaveOutcome()
-    for save in written.values {
-      save.adopt(into: &outcome)
-      if let notice = save.notice { takeDerived(notice) }
-    }
-    saving.settled.received = outcome.received
-    saving.settled.own = (outcome.inserted + outcome.updated + outcome.deleted).map(\.place)
-    // What was published of their edits goes as well.
-    unpublished.objects += outcome.inserted + outcome.updated + outcome.deleted
-    changes.forgetSaved(outcome.inserted + outcome.updated + outcome.deleted)
-    for object in outcome.deleted { letGo(object, rowIsGone: true) }
-    return .incompleteSave(error)
-  }
-
   // MARK: After the store
 
   private func finish(_ outcome: SaveOutcome) {
     var outcome = outcome
     if parent == nil { generation.advance() }
     settleReceived(&outcome)
-    for notice in outcome.notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
+    for notice in outcome.notices.dropFirst(outcome.earlier.noticeCount) where notice.hasMoreThanWasSaid {
+      takeDerived(notice)
+    }
     undoRecorder?.noteSave()
     forgetPending()
-    letGo(deleted: outcome.deleted)
+    letGo(deleted: outcome.deletedLast)
     forgetMembers(left: outcome.notices)
     if !outcome.notices.isEmpty { statistics.saves += 1 }
     assertInvariants()

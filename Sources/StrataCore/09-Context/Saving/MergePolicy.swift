@@ -223,8 +223,13 @@ public final class MergeConflict: NSObject {
       switch type {
       case .overwrite, .mergeByPropertyObjectTrump: sourceObject.rebase(onto: stored)
       case .error, .rollback, .mergeByPropertyStoreTrump:
-        context.undelete(sourceObject)
-        sourceObject.discardEdits(takingRow: stored)
+        // Its owners have it back, as the row that it was deleted with says; the stored one may name others.
+        context.takeBackDeletion(of: sourceObject)
+        context.knowingLeavers(after: sourceObject) {
+          sourceObject.discardEdits(takingRow: stored)
+          sourceObject.adoptLostMembers()
+        }
+        context.forgetMembers(referredToBy: sourceObject.home.entity, nil)
       }
       return
     }
@@ -233,6 +238,8 @@ public final class MergeConflict: NSObject {
     case .error: break
     case .rollback:
       sourceObject.discardEdits(takingRow: stored)
+      sourceObject.adoptLostMembers()
+      context.forgetMembers(referredToBy: sourceObject.home.entity, nil)
     case .overwrite:
       try sourceObject.keepEveryValue(exceptPartners: true)
       sourceObject.rebase(onto: stored)

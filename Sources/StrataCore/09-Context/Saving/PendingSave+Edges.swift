@@ -23,8 +23,7 @@ extension ManagedObject {
   /// - Throws: `CoreDataError` 133010 when the object is related to one of another store (rule 146).
   final func requireNoForeignRelationship() throws {
     guard let relations, !relations.foreign.isEmpty else { return }
-    let names = relations.foreign.keys.sorted().map { home.entity.attributes[$0].name }.joined(
-      separator: ", ")
+    let names = relations.foreign.slots.map { home.entity.attributes[$0].name }.joined(separator: ", ")
     throw CoreDataError(
       .managedObjectExternalRelationship,
       "\(home.token.entityName).\(names) leads to an object of another store; relationships stay within one store.",

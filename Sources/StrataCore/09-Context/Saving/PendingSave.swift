@@ -76,8 +76,9 @@ final class PendingSave {
 
   private func add(unchanged object: ManagedObject) {
     unchanged.append(object)
+    // Nothing else that is saved checks its row.
+    if object.state.contains(.locked) { add(locked: object) }
     if object.relations?.hasChanges == true {
-      if object.state.contains(.locked) { add(locked: object) }
       changes.touched.append(RowTouch(entity: object.home.entityNumber, primaryKey: object.primaryKey))
     }
   }
@@ -314,37 +315,27 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The context's changes by store, in the order the stores were attached.
-  func makePendingSaves(except done: Set<Int>) throws -> [PendingSave] {
+  /// The context's changes by store, in the order the stores were attached. Stores that an earlier attempt has written have looked at what is only to be checked.
+  func makePendingSaves(beside written: Set<Int> = []) throws -> [PendingSave] {
     var saves: [PendingSave] = []
-    func position(_ index: Int) throws -> Int? {
-      if let position = saves.firstIndex(where: { $0.store.index == index }) { return position }
-      if done.contains(index) { return nil }
-      saves.append(PendingSave(store: try writableStore(index), lostVersions: saving.lostVersions))
-      return saves.count - 1
+    func part(of index: Int) throws -> PendingSave {
+      if let known = saves.first(where: { $0.store.index == index }) { return known }
+      let new = PendingSave(store: try writableStore(index), lostVersions: saving.lostVersions)
+      saves.append(new)
+      return new
     }
     let inserted = changes.inserted
     let ahead = saving.encodingAhead?.rows(of: inserted, asOf: changes.editCount)
     saving.encodingAhead = nil
-    try inserted.forEachStore { index, objects in
-      if let position = try position(index) { try saves[position].add(inserted: objects, rows: ahead) }
-    }
-    try changes.updated.forEachStore { index, objects in
-      if let position = try position(index) { try saves[position].add(updated: objects) }
-    }
-    for object in changes.deleted {
-      if let position = try position(object.home.storeIndex) { try saves[position].add(deleted: object) }
-    }
-    for row in saving.frozenRows {
-      if let position = try position(row.bound.storeIndex) { try saves[position].add(received: row) }
-    }
+    try inserted.forEachStore { try part(of: $0).add(inserted: $1, rows: ahead) }
+    try changes.updated.forEachStore { try part(of: $0).add(updated: $1) }
+    for object in changes.deleted { try part(of: object.home.storeIndex).add(deleted: object) }
+    for row in saving.frozenRows { try part(of: row.bound.storeIndex).add(received: row) }
     if parent != nil { return saves }
-    for object in lockedBeside(saving.frozenRows) {
-      if let position = try position(object.home.storeIndex) { saves[position].add(locked: object) }
+    for object in lockedBeside(saving.frozenRows) where !written.contains(object.home.storeIndex) {
+      try part(of: object.home.storeIndex).add(locked: object)
     }
-    for index in coordinator.storesWithPendingMetadata {
-      if let position = try position(index) { saves[position].hasMetadata = true }
-    }
+    for index in coordinator.storesWithPendingMetadata { try part(of: index).hasMetadata = true }
     return saves.sorted { $0.store.index < $1.store.index }
   }
 

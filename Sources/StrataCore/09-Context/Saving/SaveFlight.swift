@@ -52,6 +52,19 @@ final class SaveFlight: @unchecked Sendable {
 
     init(_ store: StoreBinding) { self.store = store }
 
+    /// The checks of rows that `changes` do not write: those are checked anyway.
+    fileprivate func checks(beside changes: ChangeSet) -> [RowCheck] {
+      if checks.isEmpty { return [] }
+      var written: Set<RowAddress> = []
+      func note(_ entity: Int, _ key: UInt64) {
+        guard let hierarchy = store.entities[entity]?.hierarchyNumber else { return }
+        written.insert(RowAddress(hierarchy: hierarchy, key: key))
+      }
+      for change in changes.updates { note(change.entity, change.primaryKey) }
+      for deletion in changes.deletes { note(deletion.entity, deletion.primaryKey) }
+      return checks.filter { !written.contains(RowAddress(hierarchy: $0.hierarchy, key: $0.primaryKey)) }
+    }
+
     /// The store has derived values: the objects take over the rows that have them.
     fileprivate func takeDerived(_ derived: [RowChange]) {
       var byAddress: [RowAddress: RowChange] = [:]
@@ -214,7 +227,7 @@ final class SaveFlight: @unchecked Sendable {
   ) throws {
     var changes = try encode(part)
     changes.origin = author
-    changes.checks = part.checks
+    changes.checks = part.checks(beside: changes)
     if changes.isEmpty && !part.hasMetadata {
       part.isWritten = true
       return

@@ -45,22 +45,17 @@ struct ChangeTracker: ~Copyable {
   var inserted: [ManagedObject] {
     insertedList.count == insertedCount
       ? insertedList
-      : insertedList.filter {
-        $0.state.contains(.inserted) && $0.contextReference?.toOpaque() == owner?.toOpaque()
-      }
+      : insertedList.filter { isInserted($0) }
   }
   /// Edited objects, in the order of their first edit.
   var updated: [ManagedObject] {
     updatedList.count == updatedCount
       ? updatedList
-      : updatedList.filter {
-        $0.state.contains(.updated) && !$0.state.contains(.deleted) && !isElsewhere($0)
-      }
+      : updatedList.filter { isUpdated($0) }
   }
   /// Deleted objects, in the order of their deletion.
   var deleted: [ManagedObject] {
-    deletedList.count == deletedCount
-      ? deletedList : deletedList.filter { $0.state.contains(.deleted) && !isElsewhere($0) }
+    deletedList.count == deletedCount ? deletedList : deletedList.filter { isDeleted($0) }
   }
 
   /// Whether all there is to save are deletions of objects whose rows are gone.
@@ -168,9 +163,20 @@ struct ChangeTracker: ~Copyable {
     touch(object)
     // An object that goes stays one that goes, and so does one whose deletion is being saved.
     if object.state.contains(.flyingDelete) { return }
-    if object.state.isDisjoint(with: [.inserted, .updated, .deleted]) { countUpdated(object) }
+    if object.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+      countUpdated(object)
+    } else if object.state.contains(.deleted), !object.state.contains(.updated) {
+      keepEdit(ofDeleted: object)
+    }
     // An object inserted in this event is only in the inserted set (rule 123).
     if object.state.isDisjoint(with: [.notedInsert, .notedUpdate, .deleted]) { note(object, .update) }
+  }
+
+  /// An edit of an object that is to be deleted is no change of its own. It becomes one when the object stays after all.
+  private mutating func keepEdit(ofDeleted object: ManagedObject) {
+    if isMissing(object) { missingCount -= 1 }
+    if !object.state.contains(.listedUpdated) { updatedList.append(object) }
+    object.state.update()
   }
 
   /// `object`, which is not new, is to be deleted.
@@ -339,10 +345,11 @@ struct ChangeTracker: ~Copyable {
     eventStart = insertedList.count
     updatedList.removeAll { !$0.state.contains(.listedUpdated) }
     deletedList.removeAll { !$0.state.contains(.listedDeleted) }
-    insertedCount = inserted.count
-    updatedCount = updated.count
-    deletedCount = deleted.count
-    missingCount = deleted.count { isMissing($0) }
+    // The counts are those of before: the lists without entries that are skipped cannot be asked for yet.
+    insertedCount = insertedList.count { isInserted($0) }
+    updatedCount = updatedList.count { isUpdated($0) }
+    deletedCount = deletedList.count { isDeleted($0) }
+    missingCount = deletedList.count { isDeleted($0) && isMissing($0) }
   }
 
   /// What was inserted in this event and not told yet stays to be told when `insertedList` goes.
@@ -374,6 +381,17 @@ struct ChangeTracker: ~Copyable {
 
   /// Which objects have an entry in the list of inserted objects.
   var identifiersOfListedInserted: Set<ObjectIdentifier> { Set(insertedList.map(ObjectIdentifier.init)) }
+
+  // Whether an entry of the list of that name counts.
+  private func isInserted(_ object: ManagedObject) -> Bool {
+    object.state.contains(.inserted) && object.contextReference?.toOpaque() == owner?.toOpaque()
+  }
+  private func isUpdated(_ object: ManagedObject) -> Bool {
+    object.state.contains(.updated) && !object.state.contains(.deleted) && !isElsewhere(object)
+  }
+  private func isDeleted(_ object: ManagedObject) -> Bool {
+    object.state.contains(.deleted) && !isElsewhere(object)
+  }
 
   private func isElsewhere(_ object: ManagedObject) -> Bool {
     object.contextReference != nil && object.contextReference?.toOpaque() != owner?.toOpaque()

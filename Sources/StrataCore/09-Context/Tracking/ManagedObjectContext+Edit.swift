@@ -32,32 +32,6 @@ extension ManagedObjectContext {
     if isFirstTime { for object in objects where object.context === self { wakeUp(object) } }
   }
 
-  /// Assigns a new object to `store`: needed when several writable stores hold its entity (rule 26). Its ID changes.
-  /// - Throws: `CoreDataError` 134060 when the object has already been saved, or the store does not hold its entity.
-  @_disfavoredOverload public func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
-    checkAccess(object.home.token.entityName)
-    settleProvisional()
-    if object.context === self { object.claim() }
-    guard object.context === self, object.isInserted else {
-      throw CoreDataError(
-        .coreData, "\(object) cannot be assigned to a store: only new, unsaved objects of this context can.")
-    }
-    guard let binding = coordinator.bindings.first(where: { $0.store === store }),
-      let bound = binding.entities[object.home.entity.number], !store.isReadOnly
-    else {
-      throw CoreDataError(
-        .coreData,
-        "The store cannot take \(object.home.token.entityName): it does not hold the entity, is "
-          + "read-only, or is not attached to this context's coordinator.")
-    }
-    if bound.storeIndex == object.home.storeIndex { return }
-    stores.table(for: object.home)?.remove(object.primaryKey)
-    let table = stores.tables(for: binding).tables[bound.entity.hierarchyNumber]
-    bind(
-      object, to: HomeForNew(entity: object.entity, store: binding, bound: bound, table: table, generation: 0)
-    )
-  }
-
   /// IDs are final from birth: does nothing, but for objects that were inserted before a store was attached, and for those of stores of the program,
   /// which name them now and not when they are saved (rule 28).
   /// - Throws: what the program's store throws; nothing on other stores.
@@ -80,7 +54,10 @@ extension ManagedObjectContext {
     Unmanaged.passUnretained(boundForNew(entity))._withUnsafeGuaranteedRef { home in
       checkClass(of: object, home)
       if home.bound.hasTransientDefaults { object.transients = home.bound.transientDefaults }
+      let knowsReferrers = event.looseReferrers?.editCount == changes.editCount
       register(object, as: home)
+      // It refers to nothing yet.
+      if knowsReferrers { event.looseReferrers?.editCount = changes.editCount }
     }
     object._setInitialValues()
     wakeUp(object)

@@ -60,6 +60,8 @@ extension ManagedObjectContext {
     checkAccess()
     settleProvisional()
     drainReceived()
+    if deletions.leavers != nil { deletions.leavers = nil }
+    if event.looseReferrers != nil { event.looseReferrers = nil }
     if propagatesDeletesAtEndOfEvent, !deletions.toPropagate.isEmpty { propagateDeletions() }
     // Observers may change more; what they change is told in a notification of its own, within reason.
     var rounds = 0

@@ -61,12 +61,12 @@ extension ManagedObjectContext {
   /// Relationships with objects that have come to the same store meanwhile.
   private func linkForeign(_ identifiers: [ManagedObjectID: ManagedObject]) {
     for object in changes.inserted + changes.updated {
-      for (slot, id) in object.relations?.foreign ?? [:] {
+      for (slot, id) in object.relations?.foreign.all ?? [] {
         guard let other = identifiers[id] ?? registeredObject(for: id),
           let relationship = object.home.entity.relationship(slot: slot),
           other.home.storeIndex == object.home.storeIndex
         else { continue }
-        object.relations?.foreign[slot] = nil
+        object.relations?.foreign.remove(id, slot: slot)
         if relationship.isToMany {
           object.addMember(relationship, other)
         } else {
@@ -108,7 +108,7 @@ extension ManagedObject {
     func replacement(_ bits: UInt64, _ relationship: RelationshipSchema) -> UInt64? {
       guard let other = moved(bits) else { return bits }
       if other.home.storeIndex == home.storeIndex { return other.referenceBits }
-      ownRelations.foreign[relationship.slot] = other.objectID
+      addForeign(relationship, other)
       return nil
     }
     for relationship in home.entity.relationships {

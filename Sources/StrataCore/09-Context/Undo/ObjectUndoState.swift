@@ -84,12 +84,30 @@ struct ObjectUndoState {
     if whole?.draft?.isSilent ?? true, whole?.snapshot != nil { whole?.snapshot = row }
   }
 
+  /// What had been done to a member, or to all for nil, was dropped. Undo is not asked to bring it back.
+  mutating func forget(_ member: UInt64?, _ relationship: RelationshipSchema) {
+    relations.forget(member, relationship)
+  }
+
+  /// The same of an edited reference. Answers what that led to, 0 for nothing.
+  func forgetReference(_ slot: Int, isKept: Bool) -> UInt64 {
+    guard let draft = whole?.draft, draft.isChanged(slot) else { return 0 }
+    let bits = draft[slot].referenceBits
+    if !isKept { draft.clear(slot) }
+    return bits
+  }
+
   /// The object went, and is to return.
   var returns: Bool { wasPresent && whole != nil }
 
   /// Nothing of the object itself has changed, but who refers to it: undone together with those.
   var isAlongside: Bool {
     wasPresent && whole == nil && values.isEmpty && transients.isEmpty && relations.isEmpty
+  }
+
+  /// The object is the record that it was: it has not been inserted anew, nor been given to another store.
+  private var isInPlace: Bool {
+    object.primaryKey == primaryKey && object.home.storeIndex == home.storeIndex
   }
 
   /// The event is over: keeps what undo needs. False when there is nothing to undo.
@@ -101,7 +119,7 @@ struct ObjectUndoState {
     }
     // It was a fault: the row that has been read since is what it was.
     if whole?.draft == nil, whole?.snapshot == nil { whole?.snapshot = object.snapshot }
-    if isPresent, object.primaryKey == primaryKey { return keepDifferences() }
+    if isPresent, isInPlace { return keepDifferences() }
     completeRow()
     return true
   }
@@ -209,8 +227,11 @@ struct ObjectUndoState {
       return .undoInsertion
     }
     if let whole {
-      if isPresent, object.primaryKey == primaryKey { return nil }
-      if isPresent { context.takeOut(object) }
+      if isPresent, isInPlace { return nil }
+      if isPresent {
+        object.tellOwners(isMember: false)
+        context.takeOut(object)
+      }
       return bringBack(whole, in: context, &listed) ? .undoDeletion : nil
     }
     return isPresent && putBackValues(in: context) ? .undoUpdate : nil
@@ -220,7 +241,7 @@ struct ObjectUndoState {
   private func bringBack(_ whole: Whole, in context: ManagedObjectContext, _ listed: inout ListedInserted)
     -> Bool
   {
-    if object.context === context, object.state.contains(.deleted), object.primaryKey == primaryKey {
+    if object.context === context, object.state.contains(.deleted), isInPlace {
       context.changes.undelete(object)
       if !object.state.contains(.rowGone) {
         putBackEdits(whole, in: context)
@@ -343,6 +364,7 @@ extension ObjectUndoState {
   /// Everything of the event has been put back: relationships that are what they were are no change.
   func settleRelations(in context: ManagedObjectContext) {
     guard relations.hasChanged, object.isPresent(in: context) else { return }
+    relations.putBackOrder(object, isSaved: context.undoRecorder?.saveCount != saveCount)
     object.forgetUndoneRelations()
     if object.relations?.hasChanges == true { object.noteRelationChange() }
     if wasClean, context.undoRecorder?.saveCount == saveCount || transients.isEmpty {

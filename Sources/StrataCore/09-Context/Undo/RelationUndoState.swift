@@ -6,25 +6,31 @@ struct RelationUndoState {
   private var before: [(state: RelationState, flying: MemberChanges, changes: MemberChanges)] = []
   /// After the event: members that were not what they are now; position nil for objects that were no members.
   private var members: [(relationship: RelationshipSchema, member: UInt64, position: UInt64?)] = []
+  /// Where such a member stood behind all saved ones: these, in their order. A save gives them other positions.
+  private var appended: [(relationship: RelationshipSchema, members: [UInt64])] = []
+  /// What relationships led to in other stores; nil when that has not changed.
+  private var foreign: ForeignLinks?
   /// Some relationship has changed, by whatever means.
   private(set) var hasChanged = false
 
   init() {}
 
   init(before object: ManagedObject) {
+    foreign = object.relations?.foreign ?? ForeignLinks()
     for (_, state) in object.relations?.states ?? [] {
       before.append((state, state.flying, state.changes))
     }
   }
 
   /// Nothing to put back here.
-  var isEmpty: Bool { members.isEmpty }
+  var isEmpty: Bool { members.isEmpty && foreign == nil }
 
   /// The event is over, and the object stayed: keeps what differs.
   mutating func keepDifferences(of object: ManagedObject) {
+    if foreign == object.relations?.foreign ?? ForeignLinks() { foreign = nil } else { hasChanged = true }
     for (_, state) in object.relations?.states ?? [] {
       let old = before.first { $0.state === state }
-      if state.changes.entries.count == old?.changes.entries.count ?? 0 { continue }
+      if state.changes.entries == old?.changes.entries ?? [] { continue }
       hasChanged = true
       guard state.relationship.isKeptHere else { continue }
       if keepFew(of: object, state, old.map { [$0.flying, $0.changes] } ?? []) { continue }
@@ -48,10 +54,12 @@ struct RelationUndoState {
     var order = now.map(\.member)
     for entry in earlier.effective where changed.insert(entry.member).inserted { order.append(entry.member) }
     var kept: [(relationship: RelationshipSchema, member: UInt64, position: UInt64?)] = []
+    var placed = ContiguousArray<PlacedMember>()
     do {
       for member in order {
         let beneath = try object.positionBeneath(state, member)
         let position = state.position(after: earlier.last(member), beneath)
+        if let position { placed.append(PlacedMember(position: position, member: member)) }
         if position == state.position(after: state.lastChange(member), beneath) { continue }
         if position == nil, state.relationship.isInverseToOne { continue }
         kept.append((state.relationship, member, position))
@@ -61,6 +69,7 @@ struct RelationUndoState {
       return false
     }
     members += kept
+    keepOrder(placed, of: state.relationship)
     return true
   }
 
@@ -77,6 +86,34 @@ struct RelationUndoState {
       members.append((relationship, member.member, position))
     }
     for (member, position) in old { members.append((relationship, member, position)) }
+    keepOrder(earlier, of: relationship)
+  }
+
+  /// Keeps the order of those that stood behind all saved ones, if one of them has left its place.
+  private mutating func keepOrder(
+    _ earlier: ContiguousArray<PlacedMember>, of relationship: RelationshipSchema
+  ) {
+    guard relationship.isOrdered,
+      members.contains(where: { $0.relationship === relationship && Self.isProvisional($0.position) })
+    else { return }
+    let behind = earlier.filter { Self.isProvisional($0.position) }
+    let sorted = behind.sorted { ($0.position, $0.member) < ($1.position, $1.member) }
+    appended.append((relationship, sorted.map(\.member)))
+  }
+
+  private static func isProvisional(_ position: UInt64?) -> Bool {
+    position.map { $0 >= EdgePosition.firstProvisional } ?? false
+  }
+
+  /// During the event what had been done to `member` before it was dropped, or what had been done to all of them, for nil.
+  mutating func forget(_ member: UInt64?, _ relationship: RelationshipSchema) {
+    for place in before.indices where before[place].state.relationship === relationship {
+      if let member {
+        before[place].changes.forget(member)
+      } else {
+        before[place].changes = MemberChanges()
+      }
+    }
   }
 
   /// The event is over, and the object went: keeps all members, since a save of the deletion forgets them.
@@ -130,6 +167,7 @@ struct RelationUndoState {
 
   /// Makes the relationships what they were. What is done at the other ends is put back by those.
   func putBack(_ object: ManagedObject) {
+    if let foreign, !foreign.isEmpty || object.relations != nil { object.ownRelations.foreign = foreign }
     for (relationship, member, position) in members {
       let state = object.relationState(relationship)
       if let position {
@@ -141,6 +179,27 @@ struct RelationUndoState {
       } else {
         state.remove(member)
       }
+    }
+  }
+
+  /// All members are back: brings those that stood behind all saved ones into their order, if they may have been saved since.
+  func putBackOrder(_ object: ManagedObject, isSaved: Bool) {
+    for (relationship, order) in appended {
+      let isFlying = object.relations?.known(relationship)?.flying.isEmpty == false
+      guard isSaved || object.context?.parent != nil || isFlying else { continue }
+      let state = object.untrackedState(relationship)
+      let now = state.members().map(\.member)
+      let present = Set(now)
+      let ordered = Set(order)
+      var moved = Set<UInt64>()
+      for kept in members where kept.relationship === relationship && Self.isProvisional(kept.position) {
+        moved.insert(kept.member)
+      }
+      // What has come behind those that stayed where they are stays behind them.
+      let end = now.lastIndex { ordered.contains($0) && !moved.contains($0) }.map { $0 + 1 } ?? now.count
+      let first = now[..<end].filter { !ordered.contains($0) }
+      let last = now[end...].filter { !ordered.contains($0) }
+      object.reorder(relationship, first + order.filter { present.contains($0) } + last)
     }
   }
 }
@@ -156,6 +215,19 @@ extension ManagedObject {
     for relationship in home.entity.relationships where !relationship.isToMany {
       let end = reference(relationship)
       adoptMembership(relationship, from: isMember ? 0 : end, to: isMember ? end : 0)
+    }
+  }
+
+  /// The edit of a reference is dropped, and with it what that did at the other end. Undo does not bring that back; the reference itself only
+  /// with the other values of the object.
+  final func forgetForUndo(_ relationship: RelationshipSchema, _ inverse: RelationshipSchema) {
+    guard let context, let recorder = context.undoRecorder else { return }
+    let former = recorder.forgetReference(relationship, of: self, isKept: inverse.isToMany)
+    guard let other = context.knownObject(former, inStore: home.storeIndex) else { return }
+    if inverse.isToMany {
+      recorder.forget(referenceBits, inverse, of: other)
+    } else {
+      _ = recorder.forgetReference(inverse, of: other)
     }
   }
 

@@ -8,7 +8,9 @@ final class UndoRecorder {
   let manager: UndoManager
   /// In the order of their first changes.
   private var states: [ObjectUndoState] = []
-  private var known: Set<ObjectIdentifier> = []
+  /// The place of each object's state, counted from `start`; what lies before is noted outside of `adding(to:in:_:)`.
+  private var known: [ObjectIdentifier: Int] = [:]
+  private var start = 0
   /// Edits of this event that wait for something to be read.
   var postponed: [UnfinishedEdit] = []
   /// Edits that waited and have been taken back in this event.
@@ -39,22 +41,41 @@ final class UndoRecorder {
 
   /// Notes the state of `object`, unless its first change in this event is noted.
   func note(_ object: ManagedObject, _ state: (Int) -> ObjectUndoState) {
-    if known.insert(ObjectIdentifier(object)).inserted { states.append(state(saveCount)) }
+    let place = start + states.count
+    if known[ObjectIdentifier(object)] != nil { return }
+    known[ObjectIdentifier(object)] = place
+    states.append(state(saveCount))
   }
 
   /// A newer stored row has come beneath `object`, of which no value was edited: what was noted of it in this event stands on that row, too.
   func moveBase(of object: ManagedObject, to row: RowSnapshot) {
-    guard known.contains(ObjectIdentifier(object)),
-      let place = states.lastIndex(where: { $0.object === object })
-    else { return }
-    states[place].moveBase(to: row)
+    if let place = index(of: object) { states[place].moveBase(to: row) }
+  }
+
+  /// What was done to a member of a relationship of `object`, or to all of them, for nil, is dropped: undo does not bring it back either.
+  func forget(_ member: UInt64?, _ relationship: RelationshipSchema, of object: ManagedObject) {
+    if let place = index(of: object) { states[place].forget(member, relationship) }
+  }
+
+  /// The same of what `object` refers to. Answers what an edit before this event had made of that, 0 for nothing.
+  ///
+  /// - Parameter isKept: Only answers that.
+  func forgetReference(
+    _ relationship: RelationshipSchema, of object: ManagedObject, isKept: Bool = false
+  ) -> UInt64 {
+    index(of: object).map { states[$0].forgetReference(relationship.slot, isKept: isKept) } ?? 0
+  }
+
+  private func index(of object: ManagedObject) -> Int? {
+    guard let place = known[ObjectIdentifier(object)], place >= start else { return nil }
+    return place - start
   }
 
   /// What the event has changed; forgets it.
   func takeEvent() -> UndoEvent {
     defer {
       states = []
-      known = []
+      known = [:]
       postponed = []
       withdrawn = []
     }
@@ -93,11 +114,12 @@ final class UndoRecorder {
   /// Runs `body`, which does what an earlier event had to leave, and adds it to that event. What this event has noted already stays
   /// noted here.
   func adding(to event: UndoEvent, in context: ManagedObjectContext, _ body: () -> Void) {
-    let outer = (states: states, known: known, postponed: postponed, withdrawn: withdrawn)
+    let outer = (states: states, known: known, start: start, postponed: postponed, withdrawn: withdrawn)
+    start += states.count
     (states, postponed, withdrawn) = ([], [], [])
     body()
     event.add(UndoEvent(states: states, postponed: postponed, withdrawn: []), in: context)
-    (states, known, postponed, withdrawn) = outer
+    (states, known, start, postponed, withdrawn) = outer
   }
 
   func noteSave() { saveCount += 1 }

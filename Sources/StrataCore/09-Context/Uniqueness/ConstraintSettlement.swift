@@ -86,12 +86,25 @@ struct ConstraintSettlement {
 
   /// Whether values of one object have no place in the other.
   private func isHopeless(_ conflict: ConstraintConflict) -> Bool {
-    let objects = conflict.conflictingObjects.filter(conflict.stands)
     if let stored = conflict.databaseObject {
+      let objects = conflict.conflictingObjects.filter(conflict.stands)
       return objects.contains { $0.isInserted && !canHold(stored, $0) && !canHold($0, stored) }
     }
-    guard let first = objects.first else { return false }
-    return objects.contains { !canHold(first, $0) && !canHold($0, first) }
+    // One after the other, as they are settled: of three, two may fit the third and not each other.
+    let twins = twins(of: conflict)
+    guard var first = twins.first else { return false }
+    for other in twins.dropFirst() where !canHold(first, other) {
+      if !canHold(other, first) { return true }
+      first = other
+    }
+    return false
+  }
+
+  /// Those that still share the values, in the order in which they are settled.
+  private func twins(of conflict: ConstraintConflict) -> [ManagedObject] {
+    conflict.conflictingObjects.filter(conflict.stands).sorted {
+      ($0.isInserted ? 1 : 0, $0.primaryKey) < ($1.isInserted ? 1 : 0, $1.primaryKey)
+    }
   }
 
   /// Whether every property of `other` is one of `object` as well.
@@ -106,9 +119,7 @@ struct ConstraintSettlement {
 
   /// Objects of one save: a stored one is kept before a new one, an older one before a younger one.
   private mutating func settleTwins(_ conflict: ConstraintConflict) {
-    let twins = conflict.conflictingObjects.filter(conflict.stands).sorted {
-      ($0.isInserted ? 1 : 0, $0.primaryKey) < ($1.isInserted ? 1 : 0, $1.primaryKey)
-    }
+    let twins = twins(of: conflict)
     guard var first = twins.first else { return }
     for other in twins.dropFirst() {
       if isYielding {
@@ -147,6 +158,7 @@ struct ConstraintSettlement {
     context.willChange(object)
     if type == .rollback {
       object.discardEdits(takingRow: object.snapshot)
+      context.forgetMembers(referredToBy: object.home.entity, nil)
       context.changes.note(object, .refresh)
     } else if let saved = object.snapshot {
       for slot in slots {
@@ -240,7 +252,8 @@ struct ConstraintSettlement {
   }
 
   private func moveValues(of duplicate: ManagedObject, to object: ManagedObject, _ transfer: Transfer) {
-    if transfer == .nothing { return }
+    // Slots mean the same in both only where every property of one is one of the other.
+    if transfer == .nothing || !canHold(object, duplicate) { return }
     let entity = duplicate.home.entity
     let set = duplicate.slotsThatDiffer
     for attribute in entity.attributes where attribute.relationship == nil {

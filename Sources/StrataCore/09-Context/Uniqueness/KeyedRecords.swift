@@ -157,8 +157,14 @@ extension ManagedObjectContext {
     if object.state.contains(.rowGone) {
       // It was gone, and so the object taken for deleted; another context has written it again since.
       object.state.regainRow()
-      changes.undelete(object)
+      // Of one that is deleted only because its row was gone nobody had to let go.
+      if object.state.contains(.deleted), !object.state.contains(.missing) {
+        takeBackDeletion(of: object)
+      } else {
+        changes.undelete(object)
+      }
       object.discardEdits(takingRow: row.snapshot)
+      object.adoptLostMembers()
       changes.note(object, .insert)
       return object
     }

@@ -75,8 +75,8 @@ private final class ChangeForwarder: ContextObserver, Sendable {
     if hasDropped.withLock({ $0 }) { value.isAllRefreshed = true }
     switch continuation.yield(value) {
     case .dropped: hasDropped.withLock { $0 = true }
-    // The only one in the buffer, and it says so: the consumer will know.
-    case .enqueued(let room) where room == limit - 1: hasDropped.withLock { $0 = false }
+    // The only one in the buffer, or handed to a consumer who waits, and it says so: the consumer will know.
+    case .enqueued(let room) where room >= limit - 1: hasDropped.withLock { $0 = false }
     default: break
     }
   }

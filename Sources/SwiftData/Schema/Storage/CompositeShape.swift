@@ -3,7 +3,8 @@
 /// The elements that a struct is kept in: its coding keys with the types of their values, found by having it decoded from nothing.
 ///
 /// A struct has a shape when it decodes each value by a key of its own, with the methods that the compiler writes for `Codable`, and encodes by the same
-/// keys. One that codes itself in another way, or refuses zeros and empty texts, is kept as JSON.
+/// keys. One that codes itself in another way, or refuses zeros and empty texts, is kept as JSON. So is one whose keys depend on its values: it has a stored property
+/// that zeros give no element, and a coding key of that property's that they do not lead to.
 final class CompositeShape: @unchecked Sendable {
   // @unchecked Sendable: constants.
 
@@ -51,11 +52,20 @@ final class CompositeShape: @unchecked Sendable {
       Field(name: $0.name, type: $0.type, storage: AttributeStorage($0.type, depth: depth + 1))
     }
     guard fields.allSatisfy({ $0.storage.fault == nil }) else { return nil }
+    let (properties, unmatched) = Self.properties(of: Value.self, fields)
+    let missing = recording.keys.filter { !names.contains($0.name) }
+    // Properties that have no coding key are nobody's business, and neither are keys that only older values have.
+    for property in unmatched {
+      if missing.contains(where: { $0.name == property.name || $0.caseName == property.name }) { return nil }
+      // The key may have any name. Who asks which keys there are goes by the age of what is read.
+      if !missing.isEmpty, !recording.asksForKeys, !fields.contains(where: { $0.type == property.type }) {
+        return nil
+      }
+    }
     self.fields = fields
     fieldsByName = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, $0) })
     placeholder = value
     marksPresence = isOptional && fields.allSatisfy(\.mayBeEmpty)
-    let properties = Self.properties(of: Value.self, fields)
     fieldsByProperty = Dictionary(
       properties.map { ($0.name, $0.field) }, uniquingKeysWith: { first, _ in first })
     elementPaths = properties.flatMap { property -> [(keyPath: AnyKeyPath, path: String)] in
@@ -100,9 +110,11 @@ final class CompositeShape: @unchecked Sendable {
     return shape.elementName(ofProperties: names.dropFirst()).map { "\(field.name).\($0)" }
   }
 
-  /// The struct's stored properties are matched with its coding keys: by name, and what is then left by order and type.
+  /// The struct's stored properties are matched with its coding keys: by name, and what is then left by order and type. Those that have none are told too.
   private static func properties<Value>(of type: Value.Type, _ fields: [Field])
-    -> [(name: String, keyPath: AnyKeyPath, field: Field)]
+    -> (
+      pairs: [(name: String, keyPath: AnyKeyPath, field: Field)], unmatched: [(name: String, type: Any.Type)]
+    )
   {
     var properties: [(name: String, keyPath: PartialKeyPath<Value>)] = []
     _ = _forEachFieldWithKeyPath(of: Value.self) { name, keyPath in
@@ -119,12 +131,16 @@ final class CompositeShape: @unchecked Sendable {
         unnamed.append(property)
       }
     }
+    var unmatched: [(name: String, type: Any.Type)] = []
     for property in unnamed {
       let type = Swift.type(of: property.keyPath as AnyKeyPath).valueType
-      guard let place = left.firstIndex(where: { $0.type == type }) else { continue }
+      guard let place = left.firstIndex(where: { $0.type == type }) else {
+        unmatched.append((property.name, type))
+        continue
+      }
       pairs.append((property.name, property.keyPath, left.remove(at: place)))
     }
-    return pairs
+    return (pairs, unmatched)
   }
 }
 

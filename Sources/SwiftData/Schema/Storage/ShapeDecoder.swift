@@ -5,11 +5,36 @@ final class ShapeRecording {
   var fields: [(name: String, type: Any.Type)] = []
   /// Whether it has asked for anything else than values by keys.
   var isOpaque = false
+  /// Whether it has asked which keys there are.
+  var asksForKeys = false
+  /// All keys that it might ask for, with the names of their cases; empty where that is not known.
+  private(set) var keys: [(name: String, caseName: String?)] = []
   private var hasContainer = false
 
-  func beginContainer() {
+  func beginContainer<Key: CodingKey>(keyedBy type: Key.Type) {
     if hasContainer { isOpaque = true }
     hasContainer = true
+    keys = Key.allNames
+  }
+}
+
+/// What the case of an enum is called in the source, which `description` does not tell of coding keys; nil where the program was built without names.
+@_silgen_name("swift_EnumCaseName")
+private func enumCaseName<Value>(_ value: Value) -> UnsafePointer<CChar>?
+
+extension CodingKey {
+  /// The names of all keys and cases of an enum of one byte without payloads, as the compiler writes it; none of another type.
+  fileprivate static var allNames: [(name: String, caseName: String?)] {
+    guard _isPOD(Self.self), MemoryLayout<Self>.size == 1, MemoryLayout<Self?>.size == 1 else { return [] }
+    // Cases are numbered from 0, and the number behind the last one stands for nil.
+    let count = unsafeBitCast(Optional<Self>.none, to: UInt8.self)
+    let first = unsafeBitCast(UInt8(0), to: Self.self)
+    let mirror = Mirror(reflecting: first)
+    guard count > 0, mirror.displayStyle == .enum, mirror.children.isEmpty else { return [] }
+    return (0..<count).map { number in
+      let key = unsafeBitCast(number, to: Self.self)
+      return (key.stringValue, enumCaseName(key).map { String(cString: $0) })
+    }
   }
 }
 
@@ -20,7 +45,7 @@ struct ShapeDecoder: Decoder {
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-    recording.beginContainer()
+    recording.beginContainer(keyedBy: type)
     return KeyedDecodingContainer(ShapeContainer<Key>(recording: recording))
   }
   func unkeyedContainer() -> any UnkeyedDecodingContainer {
@@ -61,7 +86,10 @@ private struct ShapeContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
       return buffer.first.map { [$0] } ?? []
     }
   }
-  func contains(_ key: Key) -> Bool { true }
+  func contains(_ key: Key) -> Bool {
+    recording.asksForKeys = true
+    return true
+  }
   func decodeNil(forKey key: Key) -> Bool {
     recording.isOpaque = true
     return false

@@ -165,6 +165,29 @@ import Testing
     }
   }
 
+  /// Who releases a snapshot waits no longer than others; what was released then goes with the next write.
+  @Test func aSnapshotReleasedAtAShutGateEndsWithTheNextWrite() throws {
+    var options = EnvironmentOptions.scratch
+    options.writerDeadline = .seconds(1)
+    try withEnvironment(options) { environment in
+      let rows = try environment.keyspace("rows")
+      try environment.put(rows, "a", "1")
+      let pin = try environment.makeSnapshot()
+      let isReleased = DispatchSemaphore(value: 0)
+      try environment.pool.exclusively(until: .now.advanced(by: .seconds(30))) { mapped in
+        SystemThread.startForTest {
+          pin.release()
+          isReleased.signal()
+        }
+        isReleased.wait()
+        return try .success(#require(mapped))
+      }
+      try environment.put(rows, "a", "2")
+      #expect(environment.lock.withLock { environment.pins.isEmpty })
+      #expect(try storageError { _ = try pin.read { try $0.get(rows, "a") } }.kind == .closed)
+    }
+  }
+
   @Test func aSnapshotEndsWithItsEnvironment() throws {
     let directory = try ScratchDirectory()
     let environment = try Environment.open(path: directory("A"), options: .scratch)

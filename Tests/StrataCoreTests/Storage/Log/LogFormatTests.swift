@@ -149,6 +149,18 @@ struct LogFormatTests {
     #expect(LogHead.find(both) == .unsupported(3))
   }
 
+  @Test func aHeadBehindWhichThereIsNoNumberIsDamaged() {
+    func head(_ number: UInt64) -> LogHead {
+      LogHead(
+        state: .empty, number: number, identity: LogIdentity(), generation: 1, anchor: LogHead.none.anchor)
+    }
+    let last = head((1 << 62) - 1)
+    #expect(LogHead.read(last.bytes) == .head(last))
+    for number: UInt64 in [1 << 62, .max] {
+      #expect(LogHead.read(head(number).bytes) == .damaged("its head has the number \(number)"))
+    }
+  }
+
   @Test func changesThatContradictThemselvesAreRefused() {
     let cases: [[UInt8]] = [
       [9], [1], [1, 1, 0], [1, 0, 0], [1, 2, 0, 0x61, 0], [1, 1, 0, 0xFF], [3, 1, 0, 0x61, 0, 0, 0, 0], [5],

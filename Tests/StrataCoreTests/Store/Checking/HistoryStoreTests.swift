@@ -131,6 +131,67 @@ struct HistoryStoreTests {
     #expect(try fixture.store.check().problems.map(\.kind) == [.historyDamaged])
   }
 
+  @Test("numbers behind which there is no next one are damage, and a salvage leaves them behind")
+  func largestNumbers() throws {
+    let cases: [(number: UInt64, isStamp: Bool)] = [(.max, true), (1 << 62, true), (.max, false)]
+    for (number, isStamp) in cases {
+      let fixture = try StoreFixture(options: options())
+      try save(fixture)
+      let parts = fixture.store.parts
+      try parts.environment.write { transaction in
+        if isStamp {
+          try parts.putStamp(number, nonce: 1, transaction)
+        } else {
+          try parts.meta.put("generation", number: number, transaction)
+        }
+      }
+      // A store that is open sees it, too.
+      if isStamp {
+        let failure = #expect(throws: StorageError.self) { try save(fixture) }
+        #expect(failure?.kind == .damaged)
+      }
+      let error = #expect(throws: StorageError.self) { try fixture.reopen(options: options()) }
+      #expect(error?.kind == .damaged)
+      let new = fixture.directory.appendingPathComponent("New.strata")
+      _ = try LMDBStore.salvage(from: fixture.url, to: new)
+      let store = try LMDBStore(url: new, schema: fixture.schema)
+      defer {
+        store.close()
+        fixture.close()
+      }
+      #expect(try store.check().problems == [])
+    }
+  }
+
+  @Test("a reader whose place is beyond the store's last commit deletes nothing")
+  func largestPlace() throws {
+    let fixture = try StoreFixture(options: options())
+    try save(fixture)
+    try fixture.store.setHistoryConsumer(named: "reader", to: .max)
+    fixture.close()
+    defer { fixture.close() }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: StoreFixture.model())
+    var description = PersistentStoreDescription(url: fixture.url)
+    description.recordsHistory = true
+    let store = try coordinator.addPersistentStore(description)
+    let error = #expect(throws: CoreDataError.self) {
+      try coordinator.history(.deleteHistory(before: .consumer("reader")))
+    }
+    #expect(error?.code == .persistentHistoryTokenExpired)
+    #expect(try coordinator.history(.fetchHistory(after: .beginning)).count == 1)
+    try coordinator.remove(store)
+  }
+
+  @Test("an age that no clock knows is for ever")
+  func endlessAge() throws {
+    let age = Duration.seconds(Int64.max) * 4
+    let fixture = try StoreFixture(options: options(HistoryRetention(maximumAge: age)))
+    try save(fixture)
+    clock.advance(days: 10_000)
+    try save(fixture)
+    #expect(try numbers(fixture.store) == [1, 2])
+  }
+
   @Test("the reader takes no bytes that are cut off, and traps at none that are mutated")
   func mutations() throws {
     var random = SeededGenerator(seed: testSeed())

@@ -37,6 +37,20 @@ struct NewFaultTests {
     #expect(diary.title == "untitled" && !diary.isInserted)
   }
 
+  @Test("a refreshed new object stays one when a save fails beside it")
+  func refreshedNewObjectOutlivesAFailedSave() throws {
+    let diary = Diary(context: context)
+    diary.title = "Winter"
+    context.refresh(diary, mergeChanges: false)
+    let entry = Entry.make(nil, in: context)
+    // The location is mandatory.
+    #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(diary.isInserted && diary.title == "untitled")
+    entry.location = "Bells"
+    try context.save()
+    #expect(try store.context().diary()?.title == "untitled")
+  }
+
   @Test func refreshOfANewObjectThatMergesKeepsItsEdits() throws {
     let diary = Diary(context: context)
     diary.title = "Winter"

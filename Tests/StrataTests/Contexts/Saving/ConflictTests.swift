@@ -445,6 +445,39 @@ struct ConflictTests {
     #expect(try store.context().entryCount() == 3)
   }
 
+  /// Edits that leave all stored values of an entry as they were.
+  enum EmptyEdit: CaseIterable, Sendable {
+    case transient, setBack
+
+    func make(_ entry: Entry) {
+      switch self {
+      case .transient: entry.mood = "calm"
+      case .setBack:
+        entry.rating = 5
+        entry.rating = 1
+      }
+    }
+  }
+
+  @Test(
+    "rule 189: an edit that leaves the values as they were does not end the check of a locked object",
+    arguments: EmptyEdit.allCases)
+  func lockOfAnObjectEditedInVain(_ edit: EmptyEdit) throws {
+    mine.detectConflicts(for: entry)
+    edit.make(entry)
+    #expect(mine.updatedObjects == [entry])
+    rival.notes = "theirs"
+    try theirs.save()
+    Entry.make("depends on it", in: mine)
+    let error = #expect(throws: CoreDataError.self) { try mine.save() }
+    #expect(error?.code == .managedObjectMerge)
+    #expect(try store.context().entryCount() == 1)
+    mine.refresh(entry, mergeChanges: true)
+    try mine.save()
+    #expect(try store.context().entryCount() == 2)
+    #expect(try store.context().entry("Bells").notes == "theirs")
+  }
+
   // MARK: Own policies
 
   @Test("rule 201: a subclass edits the objects and calls super, which settles the rest")

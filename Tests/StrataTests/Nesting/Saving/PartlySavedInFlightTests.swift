@@ -124,4 +124,98 @@ struct PartlySavedInFlightTests {
     }
     #expect(try await ranks() == ["2", "1"])
   }
+
+  /// Why the save failed; nil when it did not.
+  private func failure(isAsynchronous: Bool) async -> CoreDataError? {
+    let main = main
+    do {
+      if isAsynchronous {
+        try await main.saveAsynchronously()
+      } else {
+        try await main.perform { try main.save() }
+      }
+      return nil
+    } catch { return error as? CoreDataError }
+  }
+
+  @Test("children are told what was written of a save that failed", arguments: [false, true])
+  func childrenAreTold(isAsynchronous: Bool) async throws {
+    let ids = ids
+    let child = ManagedObjectContext(.privateQueue, parent: main)
+    child.automaticallyMergesChangesFromParent = true
+    let held = await child.perform {
+      let object = child.object(with: ids[0])
+      _ = object.value(forKey: "name")
+      return Smuggled(object)
+    }
+    await setRank(1, of: 0, in: main)
+    try await makeConflict()
+    #expect(await failure(isAsynchronous: isAsynchronous)?.code == .persistentStoreIncompleteSave)
+    let rank = await child.perform { held.value.value(forKey: "rank").map { "\($0)" } }
+    #expect(rank == "1")
+  }
+
+  @Test("a pinned context moves on to what was written of a save that failed", arguments: [false, true])
+  func pinnedContextMovesOn(isAsynchronous: Bool) async throws {
+    let (main, ids) = (main, ids)
+    try await main.perform {
+      try main.setQueryGenerationFrom(.current)
+      _ = main.object(with: ids[0]).value(forKey: "name")
+    }
+    await setRank(1, of: 0, in: main)
+    try await makeConflict()
+    #expect(await failure(isAsynchronous: isAsynchronous)?.code == .persistentStoreIncompleteSave)
+    let rank = await main.perform {
+      let object = main.object(with: ids[0])
+      main.refresh(object, mergeChanges: false)
+      return object.value(forKey: "rank").map { "\($0)" }
+    }
+    #expect(rank == "1")
+  }
+
+  @Test(
+    "the error says that a part was written, also when an earlier attempt wrote it", arguments: [false, true])
+  func laterAttemptFails(isAsynchronous: Bool) async throws {
+    let (main, writer, ids) = (main, writer, ids)
+    await setRank(1, of: 0, in: main)
+    try await makeConflict()
+    let policy = OncePolicy(merge: .mergeByPropertyObjectTrump)
+    policy.afterwards = {
+      writer.performAndWait {
+        writer.object(with: ids[1]).setValue("once more", forKey: "name")
+        try? writer.save()
+      }
+    }
+    main.mergePolicy = policy
+    #expect(await failure(isAsynchronous: isAsynchronous)?.code == .persistentStoreIncompleteSave)
+    #expect(policy.counts == [1, 1])
+    #expect(try await ranks() == ["1", nil])
+  }
+
+  @Test("an edited object that is locked as well is in conflict once", arguments: [false, true])
+  func lockedAndEdited(isAsynchronous: Bool) async throws {
+    let (main, ids) = (main, ids)
+    try await makeConflict()
+    await main.perform { main.detectConflicts(for: main.object(with: ids[1])) }
+    let policy = OncePolicy(merge: .mergeByPropertyObjectTrump)
+    main.mergePolicy = policy
+    #expect(await failure(isAsynchronous: isAsynchronous) == nil)
+    #expect(policy.counts == [1])
+    #expect(try await ranks() == [nil, "1"])
+  }
+}
+
+/// Settles the conflicts of one attempt, and refuses those of the next.
+private final class OncePolicy: MergePolicy, @unchecked Sendable {
+  // Safe: used on one queue at a time.
+  var counts: [Int] = []
+  var afterwards: () -> Void = {}
+  struct Refused: Error {}
+
+  override func resolve(mergeConflicts list: [Any]) throws {
+    counts.append(list.count)
+    if counts.count > 1 { throw Refused() }
+    try super.resolve(mergeConflicts: list)
+    afterwards()
+  }
 }

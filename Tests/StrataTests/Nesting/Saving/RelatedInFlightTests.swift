@@ -81,6 +81,30 @@ struct RelatedInFlightTests {
     #expect(try store.fresh { try $0.find(Department.self, "sold").employees.names } == ["bob", "new"])
   }
 
+  @Test("an object that is deleted above the save and refreshed is where the save has put it")
+  func aDeletionAboveTheSaveIsTakenBack() async throws {
+    let bob = try context.performAndWait {
+      let bob = try context.find(Employee.self, "bob")
+      bob.department = try context.find(Department.self, "ops")
+      bob.projects.insert(try context.find(Project.self, "apollo"))
+      return Smuggled(bob)
+    }
+    let expected: [String: [String]] = ["sales": [], "ops": ["bob"], "hr": []]
+    try await whileSaving { () throws in
+      context.performAndWait {
+        context.delete(bob.value)
+        context.processPendingChanges()
+        context.refresh(bob.value, mergeChanges: false)
+        #expect(bob.value.department?.name == "ops" && bob.value.projects.names == ["apollo"])
+      }
+      #expect(try Self.members(context) == expected)
+    }
+    try context.performAndWait { try context.save() }
+    #expect(try Self.members(context) == expected)
+    #expect(try Self.members(store.context()) == expected)
+    #expect(try store.fresh { try $0.find(Project.self, "apollo").members.names } == ["bob"])
+  }
+
   @Test(
     "a reference that is edited again above the save has one owner for children, and afterwards",
     arguments: [false, true], [false, true])

@@ -54,6 +54,9 @@ struct LogHead: Equatable {
 
   private static func place(_ number: UInt64) -> Int { Int(number & 1) * LogFormat.headSpacing }
 
+  /// Heads are never counted so far, unless somebody has chosen the bytes: there is always a next number.
+  private static let numberLimit: UInt64 = 1 << 62
+
   private static let anchorOffset = 48
   private static let numberOffset = anchorOffset + MetaPage.size
   private static let fileSizeOffset = numberOffset + 8
@@ -115,9 +118,10 @@ struct LogHead: Equatable {
       guard (UInt64(LogFormat.sizes[0])...UInt64(LogFormat.mostFileBytes)).contains(fileSize) else {
         return .damaged("its head speaks of \(fileSize) bytes")
       }
+      let count = number(numberOffset, UInt64.self)
+      guard count < numberLimit else { return .damaged("its head has the number \(count)") }
       let head = LogHead(
-        state: state, flags: Flags(rawValue: number(40, UInt32.self)),
-        number: number(numberOffset, UInt64.self),
+        state: state, flags: Flags(rawValue: number(40, UInt32.self)), number: count,
         identity: LogIdentity(high: number(16, UInt64.self), low: number(24, UInt64.self)),
         generation: number(32, UInt64.self),
         anchor: Array(buffer[anchorOffset..<anchorOffset + MetaPage.size]), fileSize: Int(fileSize))

@@ -425,6 +425,40 @@ final class Strata: Sendable {
     }
   }
 
+  /// These places of the oldest frozen layer have been saved, and lie further down now. The rest of it goes on waiting.
+  ///
+  /// - Parameter rebase: Puts what children have laid over them meanwhile onto what was saved. Runs without the lock.
+  func settle(_ settled: [StratumLayer.Place], rebasing rebase: (StratumRow) -> StratumRow) {
+    if isEmpty { return }
+    while true {
+      let seen = state.withLock { $0 }
+      guard var old = seen.frozen.first else { return }
+      var next = seen.frozen.count > 1 ? seen.frozen[1] : seen.top
+      Self.take(settled, outOf: &old, beneath: &next, rebasing: rebase)
+      let (rest, above) = (old, next)
+      let isDone = state.withLock { state in
+        guard state.generation == seen.generation else { return false }
+        state.frozen[0] = rest
+        if state.frozen.count > 1 { state.frozen[1] = above } else { state.top = above }
+        state.generation += 1
+        note(state)
+        return true
+      }
+      if isDone { return }
+    }
+  }
+
+  private static func take(
+    _ settled: [StratumLayer.Place], outOf old: inout StratumLayer, beneath next: inout StratumLayer,
+    rebasing rebase: (StratumRow) -> StratumRow
+  ) {
+    for place in settled {
+      old.put(nil, place.table, place.primaryKey)
+      guard let row = next.row(place.table, place.primaryKey), !row.isBaseStored else { continue }
+      next.put(rebase(row), place.table, place.primaryKey)
+    }
+  }
+
   /// The oldest frozen layer was not saved: its changes are pending again, beneath those made since.
   ///
   /// - Parameters:
@@ -436,11 +470,7 @@ final class Strata: Sendable {
       let seen = state.withLock { $0 }
       guard var old = seen.frozen.first else { return }
       var next = seen.frozen.count > 1 ? seen.frozen[1] : seen.top
-      for place in settled {
-        old.put(nil, place.table, place.primaryKey)
-        guard let row = next.row(place.table, place.primaryKey), !row.isBaseStored else { continue }
-        next.put(rebase(row), place.table, place.primaryKey)
-      }
+      Self.take(settled, outOf: &old, beneath: &next, rebasing: rebase)
       let merged = next.laid(over: old)
       let isDone = state.withLock { state in
         guard state.generation == seen.generation else { return false }

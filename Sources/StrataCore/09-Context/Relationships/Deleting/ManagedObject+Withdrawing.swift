@@ -11,7 +11,7 @@ extension ManagedObject {
       if hasDraft, withDraft({ $0.isChanged(relationship.slot) }) { withdrawReference(relationship) }
     }
     guard let relations else { return }
-    relations.foreign = [:]
+    relations.foreign = ForeignLinks()
     for (_, state) in relations.states where state.hasChanges { withdraw(state) }
   }
 
@@ -25,6 +25,7 @@ extension ManagedObject {
     }
     let now = reference(relationship)
     let saved = snapshot?.reference(relationship, home) ?? 0
+    if !keepsPlace { forgetForUndo(relationship, inverse) }
     if now == saved { return withdrawSettledReference(relationship, inverse, keepsPlace: keepsPlace) }
     for end in [now, saved] {
       guard let other = context.knownObject(end, inStore: home.storeIndex) else { continue }
@@ -34,6 +35,7 @@ extension ManagedObject {
         // One-to-one: the partner's own edit goes with this one.
         if end == saved || other.reference(inverse) == referenceBits {
           other.editableDraft().clear(inverse.slot)
+          _ = context.undoRecorder?.forgetReference(inverse, of: other)
           context.changes.note(other, .refresh)
         }
       }
@@ -58,31 +60,66 @@ extension ManagedObject {
       {
         continue
       }
-      other.forgetWithdrawn(referenceBits, inverse)
+      other.forgetWithdrawn(referenceBits, inverse, forUndo: !keepsPlace)
     }
   }
 
   private final func withdraw(_ state: RelationState) {
     guard let context, let inverse = context.schema.inverse(of: state.relationship) else {
       state.restore(MemberChanges())
+      self.context?.undoRecorder?.forget(nil, state.relationship, of: self)
       return
     }
     // Members that refer to this object by their own rows keep what they have been given.
     if !inverse.isToMany { return }
+    context.undoRecorder?.forget(nil, state.relationship, of: self)
     for entry in state.changes.effective {
       context.knownObject(entry.member, inStore: home.storeIndex)?.forgetWithdrawn(referenceBits, inverse)
     }
     state.restore(MemberChanges())
   }
 
-  /// The object is not deleted after all: its owners have it back.
-  final func withdrawDeletion() {
+  /// The object is not deleted after all: its owners have it back, and so have those that are related to it at both ends by edges. What was
+  /// edited here before is for the edits to say.
+  ///
+  /// - Parameter fromMembers: Looks at all members that are known, and at what is edited.
+  final func withdrawDeletion(fromMembers: Bool = true) {
+    if fromMembers { takeBackMembers() }
     guard let context, let snapshot else { return }
-    for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
-      guard let inverse = context.schema.inverse(of: relationship), inverse.isToMany else { continue }
-      let owner = context.knownObject(snapshot.reference(relationship, home), inStore: home.storeIndex)
-      owner?.forgetWithdrawn(referenceBits, inverse)
+    for relationship in home.entity.relationships where !relationship.isTransient {
+      guard let inverse = context.schema.inverse(of: relationship) else { continue }
+      if relationship.isToMany {
+        if fromMembers, inverse.isToMany { withdrawDeletion(from: relationship, inverse) }
+        continue
+      }
+      if let draft, draft.isChanged(relationship.slot) { continue }
+      guard
+        let other = context.knownObject(snapshot.reference(relationship, home), inStore: home.storeIndex)
+      else { continue }
+      if inverse.isToMany {
+        other.forgetWithdrawn(referenceBits, inverse)
+      } else {
+        other.takeBackLeaving(inverse, referenceBits)
+      }
     }
+  }
+
+  /// The members that were known have lost the object by its deletion only.
+  private final func withdrawDeletion(from relationship: RelationshipSchema, _ inverse: RelationshipSchema) {
+    guard let context, let state = relations?.known(relationship) else { return }
+    for entry in state.members() where !state.isPlacedHere(entry.member) {
+      context.knownObject(entry.member, inStore: home.storeIndex)?.forgetWithdrawn(referenceBits, inverse)
+    }
+  }
+
+  /// One-to-one: the object was to leave `partner`, which its row names and which is not deleted after all.
+  private final func takeBackLeaving(_ relationship: RelationshipSchema, _ partner: UInt64) {
+    guard let context, let draft, !state.contains(.draftFrozen), draft.isChanged(relationship.slot),
+      draft[relationship.slot].isNull, snapshot?.reference(relationship, home) == partner
+    else { return }
+    editableDraft().clear(relationship.slot)
+    _ = context.undoRecorder?.forgetReference(relationship, of: self)
+    context.changes.note(self, .refresh)
   }
 
   /// The object is gone, and was to be a member of the owners that it refers to: it is a member no longer.
@@ -116,10 +153,11 @@ extension ManagedObject {
       guard let inverse = context.schema.inverse(of: state.relationship), inverse.isToMany else { continue }
       for entry in state.changes.effective {
         guard let other = context.object(entry.member, inStore: home.storeIndex) else { continue }
-        if entry.position == MemberChanges.removed {
-          other.changingState(inverse).remove(referenceBits)
-        } else {
-          other.changingState(inverse).add(referenceBits)
+        let state = other.changingState(inverse)
+        if entry.isRemoval {
+          state.remove(referenceBits)
+        } else if state.lastChange(referenceBits)?.isRemoval ?? true {
+          state.add(referenceBits)
         }
         if other.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
           context.changes.adopt(other, as: .update)
@@ -128,9 +166,14 @@ extension ManagedObject {
     }
   }
 
-  /// A member whose own change is dropped: the object shows other members, and says so at the end of the event.
-  private final func forgetWithdrawn(_ member: UInt64, _ relationship: RelationshipSchema) {
-    guard let state = relations?.known(relationship), state.hasChanges else { return }
+  /// A member whose own change is dropped: the object shows other members, and says so at the end of the event. Undo does not bring the
+  /// change back either, unless `forUndo` is false.
+  final func forgetWithdrawn(
+    _ member: UInt64, _ relationship: RelationshipSchema, forUndo: Bool = true
+  ) {
+    guard let state = relations?.known(relationship) else { return }
+    if forUndo { context?.undoRecorder?.forget(member, relationship, of: self) }
+    if !state.hasChanges { return }
     state.forget(member)
     context?.changes.note(self, .refresh)
   }

@@ -8,7 +8,9 @@ extension ManagedObjectContext {
   func propagateDeletions() {
     var place = 0
     var unread: [ManagedObject] = []
+    deletions.leavers = nil
     defer {
+      deletions.leavers = nil
       deletions.toPropagate = unread
       undoRecorder?.noteUnread(unread)
     }

@@ -44,6 +44,9 @@ public final class FetchedResultsController<Result: ManagedObject> {
     }
   }
 
+  /// The titles of sections as a controller around this one gives them, whatever the delegate says.
+  package var sectionTitle: ((String) -> String?)?
+
   private let tracker: ResultsTracker
   private let computedSections: ComputedSections?
   private let consumers = ResultsConsumers()
@@ -156,7 +159,8 @@ public final class FetchedResultsController<Result: ManagedObject> {
   public var sections: FetchedResultsSections<Result>? {
     currentReader.map { reader in
       FetchedResultsSections(makeSnapshot([]), reader) { [weak self] name in
-        self?.sectionIndexTitle(forSectionName: name) ?? Self.usualIndexTitle(name)
+        guard let self else { return Self.usualIndexTitle(name) }
+        return self.sectionIndexTitle(forSectionName: name)
       }
     }
   }
@@ -175,6 +179,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
   /// The title of a section: what the delegate says, or the first letter of its name, capitalised (rule 258).
   public func sectionIndexTitle(forSectionName name: String) -> String? {
+    if let sectionTitle { return sectionTitle(name) }
     guard let delegate else { return Self.usualIndexTitle(name) }
     return delegate.controller(self, sectionIndexTitleForSectionName: name)
   }
