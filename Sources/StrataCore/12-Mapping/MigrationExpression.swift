@@ -71,12 +71,18 @@ package struct MigratedMembers: MigrationExpression, Hashable {
 
   package func value(_ input: MigrationInput) throws -> Any? {
     guard let source = input.source else { return nil }
-    let members = input.manager.destinationInstances(
-      of: MigrationManager.objects(source.value(forKey: relationship)))
+    let origins = MigrationManager.objects(source.value(forKey: relationship))
+    let members = input.manager.destinationInstances(of: origins)
     let name = input.propertyMapping?.name
     guard let name, let wanted = input.destination?.entity.relationshipsByName[name]?.destinationEntity else {
       return members
     }
-    return members.filter { $0.entity.isKindOf(entity: wanted) }
+    func fits(_ member: ManagedObject) -> Bool { member.entity.isKindOf(entity: wanted) }
+    // A member that has become nothing that fits would be left out in silence: the policy refuses what does not fit.
+    let areAllKept = origins.allSatisfy { origin in
+      let own = input.manager.destinationInstances(of: [origin])
+      return own.isEmpty || own.contains(where: fits)
+    }
+    return areAllKept ? members.filter(fits) : members
   }
 }

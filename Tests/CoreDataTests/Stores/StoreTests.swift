@@ -1,6 +1,5 @@
 import CoreData
 import Foundation
-import Synchronization
 import Testing
 
 @Suite("Coordinators and stores by Apple's names")
@@ -74,58 +73,6 @@ struct StoreTests {
       try again.migratePersistentStore(
         again.persistentStores[0], to: url, options: nil, withType: NSSQLiteStoreType)
     }
-  }
-
-  @Test("What other contexts save while a store is moved is in the copy, or fails")
-  func movedWhileSaving() throws {
-    let folder = try Journal.makeFolder()
-    let coordinator = try Journal.makeCoordinator(at: folder.appendingPathComponent("a.sqlite"))
-    let context = NSManagedObjectContext(.confinementConcurrencyType)
-    context.persistentStoreCoordinator = coordinator
-    // So much that the copy takes a while.
-    let text = String(repeating: "long ", count: 500)
-    for number in 0..<4_000 { Entry(context: context).title = "\(number) \(text)" }
-    try context.save()
-    context.reset()
-    let (saved, isOver) = (SavedTitles(), SavedTitles())
-    let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    let thread = Thread {
-      let own = NSManagedObjectContext(.privateQueue)
-      own.persistentStoreCoordinator = coordinator
-      var number = 0
-      while isOver.all.isEmpty {
-        number += 1
-        let title = "own \(number)"
-        do {
-          try own.performAndWait {
-            Entry(context: own).title = title
-            try own.save()
-          }
-        } catch { break }
-        saved.add(title)
-        begun.signal()
-      }
-      begun.signal()
-      done.signal()
-    }
-    thread.start()
-    begun.wait()
-    let url = folder.appendingPathComponent("b.sqlite")
-    let moved = Result {
-      try coordinator.migratePersistentStore(coordinator.persistentStores[0], to: url, type: .sqlite)
-    }
-    isOver.add("")
-    done.wait()
-    try coordinator.remove(try moved.get())
-    let titles = Set(try Journal.savedTitles(Journal.makeCoordinator(at: url)))
-    #expect(!saved.all.isEmpty && saved.all.filter { !titles.contains($0) } == [])
-  }
-
-  /// Titles that several threads note.
-  private final class SavedTitles: Sendable {
-    private let titles = Mutex<[String]>([])
-    var all: [String] { titles.withLock { $0 } }
-    func add(_ title: String) { titles.withLock { $0.append(title) } }
   }
 
   @Test("A store that cannot be opened at its new place stays attached, and no copy of it is left")

@@ -427,9 +427,8 @@ struct ConfigurationTests {
   }
 }
 
-/// Does what a test asks for before it settles a conflict.
+/// Does what a test asks for before it settles a conflict. Unchecked: used by one test on one thread.
 private final class EditingPolicy: MergePolicy, @unchecked Sendable {
-  // Safe: used by one test on one thread.
   var onConflict: (ManagedObjectContext) -> Void = { _ in }
   var calls = 0
 

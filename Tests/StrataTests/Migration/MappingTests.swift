@@ -177,6 +177,14 @@ struct MappingTests {
         relationships: [PropertyMapping("customer", fromRelationship: "customer")]),
     ]
     let later = other.folder.url.appendingPathComponent("Later.strata")
+    // A customer that has become nothing that fits is not left out in silence.
+    let error = #expect(throws: CoreDataError.self) {
+      try MigrationManager(sourceModel: old, destinationModel: model(isSplit: true)).migrateStore(
+        from: PersistentStoreDescription(url: other.url),
+        with: MappingModel(entityMappings: [mappings[0], mappings[2]]),
+        to: PersistentStoreDescription(url: later))
+    }
+    #expect("\(try #require(error))".contains("takes objects of Person, not of Address"))
     try MigrationManager(sourceModel: old, destinationModel: model(isSplit: true)).migrateStore(
       from: PersistentStoreDescription(url: other.url), with: MappingModel(entityMappings: mappings),
       to: PersistentStoreDescription(url: later))

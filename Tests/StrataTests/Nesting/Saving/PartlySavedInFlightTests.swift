@@ -205,9 +205,8 @@ struct PartlySavedInFlightTests {
   }
 }
 
-/// Settles the conflicts of one attempt, and refuses those of the next.
+/// Settles the conflicts of one attempt, and refuses those of the next. Unchecked: used on one queue at a time.
 private final class OncePolicy: MergePolicy, @unchecked Sendable {
-  // Safe: used on one queue at a time.
   var counts: [Int] = []
   var afterwards: () -> Void = {}
   struct Refused: Error {}
