@@ -40,6 +40,12 @@ struct CompositeMacro: ExtensionMacro {
           ).report(in: context)
           return []
         }
+        if pattern.identifier.text == "elementValues" {
+          Fault(
+            pattern, "taken", "‘elementValues’ is what @Composite writes into the struct: choose another name"
+          ).report(in: context)
+          return []
+        }
         elements.append((pattern.identifier.text, WrittenType(written)))
       }
     }
@@ -49,26 +55,31 @@ struct CompositeMacro: ExtensionMacro {
     }
     let access = structure.modifiers.contains { $0.name.tokenKind == .keyword(.public) } ? "public " : ""
     let descriptions = elements.map { "CompositeElement<\($0.type.text)>.description(\"\($0.name)\")" }
+    // Names that no element has.
+    let names = Set(elements.map(\.name))
+    func free(_ name: String) -> String { names.contains(name) ? free("_" + name) : name }
+    let (source, target) = (free("elements"), free("values"))
+    let parameter = source == "elements" ? source : "elements \(source)"
     let readings = elements.map {
-      "let \($0.name) = CompositeElement<\($0.type.text)>.value(elements[\"\($0.name)\"])"
+      "let \($0.name) = CompositeElement<\($0.type.text)>.value(\(source)[\"\($0.name)\"])"
     }
     let arguments = elements.map { "\($0.name): \($0.name)" }
     let writings = elements.map {
-      "values[\"\($0.name)\"] = CompositeElement<\($0.type.text)>.stored(\($0.name))"
+      "\(target)[\"\($0.name)\"] = CompositeElement<\($0.type.text)>.stored(\($0.name))"
     }
     let text: DeclSyntax = """
       nonisolated extension \(type.trimmed): CompositeValue {
         \(raw: access)static var elements: [AttributeDescription] {
           [\(raw: descriptions.joined(separator: ", "))]
         }
-        \(raw: access)init?(elements: [String: Any]) {
+        \(raw: access)init?(\(raw: parameter): [String: Any]) {
           guard \(raw: readings.joined(separator: ", ")) else { return nil }
           self.init(\(raw: arguments.joined(separator: ", ")))
         }
         \(raw: access)var elementValues: [String: Any] {
-          var values: [String: Any] = [:]
+          var \(raw: target): [String: Any] = [:]
           \(raw: writings.joined(separator: "\n    "))
-          return values
+          return \(raw: target)
         }
       }
       """

@@ -73,13 +73,14 @@ struct ManagedClass {
     var properties: [ModelProperty] = []
     var ignored: [String] = []
     for member in declaration.memberBlock.members {
+      if let conditional = member.decl.as(IfConfigDeclSyntax.self) {
+        found += Self.conditionalProperties(in: conditional, &ignored)
+      }
       guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
       var reader = PropertyReader(variable)
       if let property = reader.property() { properties.append(property) }
       if reader.isIgnored {
-        ignored += variable.bindings.compactMap {
-          $0.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
-        }
+        ignored += Self.names(of: variable)
       }
       found += reader.faults
     }
@@ -91,6 +92,35 @@ struct ManagedClass {
     self.ignored = ignored
     self.faults = found
     faults += found
+  }
+
+  private static func names(of variable: VariableDeclSyntax) -> [String] {
+    variable.bindings.compactMap { $0.pattern.as(IdentifierPatternSyntax.self)?.identifier.text }
+  }
+
+  /// What is said of properties in `#if`: a macro does not see which of its conditions are true.
+  private static func conditionalProperties(in conditional: IfConfigDeclSyntax, _ ignored: inout [String])
+    -> [Fault]
+  {
+    var faults: [Fault] = []
+    for clause in conditional.clauses {
+      guard case .decls(let members) = clause.elements else { continue }
+      for member in members {
+        if let inner = member.decl.as(IfConfigDeclSyntax.self) {
+          faults += conditionalProperties(in: inner, &ignored)
+        }
+        guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
+        var reader = PropertyReader(variable)
+        let property = reader.property()
+        if reader.isIgnored { ignored += names(of: variable) }
+        guard let property else { continue }
+        faults.append(
+          Fault(
+            property.place, "conditional",
+            "properties of a model cannot stand in #if: a store has one set of them"))
+      }
+    }
+    return faults
   }
 
   private static func noClass(_ group: some DeclGroupSyntax, _ node: AttributeSyntax) -> Fault {

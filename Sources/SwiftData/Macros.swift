@@ -15,7 +15,7 @@
   member, conformances: Observable, PersistentModel, Sendable,
   names: named(_$backingData), named(_$row), named(persistentBackingData), named(schemaMetadata), named(init),
   named(_$observationRegistrar), named(_SwiftDataNoType), named(access), named(withMutation),
-  named(_$ModelRoot), named(_$holdsInitialValues))
+  named(_$ModelRoot), named(_$keyPaths), named(_$holdsInitialValues))
 @attached(memberAttribute)
 @attached(extension, conformances: Observable, PersistentModel, Sendable)
 public macro Model() = #externalMacro(module: "SwiftDataMacros", type: "PersistentModelMacro")

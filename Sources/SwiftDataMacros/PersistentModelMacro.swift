@@ -82,6 +82,7 @@ extension PersistentModelMacro: MemberMacro {
     ]
     if !found.isFinal {
       members.append("\(raw: found.access)typealias _$ModelRoot = \(raw: name)")
+      members.append(keyPaths(of: found))
     }
     if !found.hasInitializer, found.properties.allSatisfy(\.hasInitialValue) {
       members.append(
@@ -97,7 +98,7 @@ extension PersistentModelMacro: MemberMacro {
   /// a draft of its own, and moved there when the backing data is first asked for.
   private static func submodel(_ found: ModelClass) -> [DeclSyntax] {
     let name = found.name
-    return [
+    var members: [DeclSyntax] = [
       """
       @Transient @exclusivity(unchecked)
       private var _$backingData: (any SwiftData.BackingData<\(raw: name)>)? = nil
@@ -124,7 +125,7 @@ extension PersistentModelMacro: MemberMacro {
       """,
       """
       \(raw: found.overridableAccess)override class var schemaMetadata: [SwiftData.Schema.PropertyMetadata] {
-        super.schemaMetadata + [
+        SwiftData._inherited(super.schemaMetadata, at: super._$keyPaths(of: \(raw: name).self)) + [
           \(raw: metadata(of: found))
         ]
       }
@@ -140,6 +141,20 @@ extension PersistentModelMacro: MemberMacro {
       }
       """,
     ]
+    if !found.isFinal { members.append(keyPaths(of: found)) }
+    return members
+  }
+
+  /// The key path of a submodel to an inherited property is another one than its superclass has, and cannot be made of that at run time. A generic function makes it, which
+  /// the submodel calls with itself. It is static, since an override could not have another constraint: each class calls that of the class above.
+  private static func keyPaths(of found: ModelClass) -> DeclSyntax {
+    let own = found.properties.map { "\\_Model.\($0.name)" }.joined(separator: ", ")
+    let all = found.isSubmodel ? "super._$keyPaths(of: type) + ([\(own)] as [AnyKeyPath])" : "[\(own)]"
+    return """
+      \(raw: found.access)static func _$keyPaths<_Model: \(raw: found.name)>(of type: _Model.Type) -> [AnyKeyPath] {
+        \(raw: all)
+      }
+      """
   }
 
   private static func markers(of found: ModelClass) -> String {

@@ -224,4 +224,25 @@ struct ClassExpansionTests {
       }
       """)
   }
+
+  @Test("Elements may have the names of what the macro writes")
+  func compositeWithTakenNames() {
+    let expanded = Expanding.expand(
+      """
+      @Composite struct Range {
+        var elements: Int
+        var values: Int
+        var _values: Int
+      }
+      """)
+    for line in [
+      "init?(elements _elements: [String: Any]) {", "var __values: [String: Any] = [:]",
+      "__values[\"values\"] = CompositeElement<Int>.stored(values)",
+      "__values[\"_values\"] = CompositeElement<Int>.stored(_values)", "return __values",
+      "self.init(elements: elements, values: values, _values: _values)",
+    ] {
+      #expect(expanded.contains(line))
+    }
+    #expect(expanded.contains("let elements = CompositeElement<Int>.value(_elements[\"elements\"])"))
+  }
 }

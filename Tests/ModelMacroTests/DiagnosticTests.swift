@@ -471,6 +471,41 @@ struct ClassDiagnosticTests {
       diagnostics: [DiagnosticSpec(message: "@Unique is for properties", line: 2, column: 3)])
   }
 
+  @Test("Properties in #if are refused, at every depth; what is not stored may stand there")
+  func conditionalProperties() {
+    let message = "properties of a model cannot stand in #if: a store has one set of them"
+    Expanding.expect(
+      """
+      @Managed final class Book: ManagedObject {
+        var title = ""
+        #if os(Linux)
+          var inode = 1
+          #if DEBUG
+            var author: String?
+          #endif
+        #else
+          var node: Int?
+        #endif
+      }
+      """,
+      diagnostics: [
+        DiagnosticSpec(message: message, line: 4, column: 9),
+        DiagnosticSpec(message: message, line: 6, column: 11),
+        DiagnosticSpec(message: message, line: 9, column: 9),
+      ])
+    Expanding.expect(
+      """
+      @Managed final class Book: ManagedObject {
+        var title = ""
+        #if os(Linux)
+          var length: Int { title.count }
+          static let most = 1
+          func read() {}
+        #endif
+      }
+      """)
+  }
+
   @Test("A composite is a struct with elements")
   func composite() {
     Expanding.expect(
@@ -495,6 +530,13 @@ struct ClassDiagnosticTests {
       diagnostics: [
         DiagnosticSpec(
           message: "write the type of ‘a’: a macro sees only how the value is spelled", line: 2, column: 7)
+      ])
+    Expanding.expect(
+      "@Composite struct Address {\n  var elementValues = 1\n}",
+      diagnostics: [
+        DiagnosticSpec(
+          message: "‘elementValues’ is what @Composite writes into the struct: choose another name", line: 2,
+          column: 7)
       ])
   }
 }

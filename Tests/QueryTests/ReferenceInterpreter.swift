@@ -84,10 +84,11 @@ struct ReferenceInterpreter {
   private func match(_ text: String, _ operation: ComparisonOperator, _ pattern: String) -> Bool {
     let (bytes, wanted) = (Array(text.utf8), Array(pattern.utf8))
     switch operation {
-    case .beginsWith: return bytes.starts(with: wanted)
-    case .endsWith: return bytes.reversed().starts(with: wanted.reversed())
+    // The empty text is found nowhere.
+    case .beginsWith: return !wanted.isEmpty && bytes.starts(with: wanted)
+    case .endsWith: return !wanted.isEmpty && bytes.reversed().starts(with: wanted.reversed())
     case .contains:
-      return wanted.isEmpty || bytes.indices.contains { bytes[$0...].starts(with: wanted) }
+      return !wanted.isEmpty && bytes.indices.contains { bytes[$0...].starts(with: wanted) }
     case .like: return Self.isLike(Array(text)[...], Array(pattern)[...])
     default:
       guard let expression = try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z") else { return false }

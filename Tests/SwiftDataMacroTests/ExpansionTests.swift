@@ -88,6 +88,10 @@ struct ExpansionTests {
 
         typealias _$ModelRoot = Trip
 
+        static func _$keyPaths<_Model: Trip>(of type: _Model.Type) -> [AnyKeyPath] {
+          [\\_Model.title]
+        }
+
         init() {
         }
       }
@@ -111,7 +115,7 @@ struct ExpansionTests {
     #expect(
       found.contains("private nonisolated let _$observationRegistrar = SwiftData._ModelRegistrar()"))
     #expect(found.contains("private var _$row = SwiftData._RowReference()"))
-    #expect(!found.contains { $0.contains("_$ModelRoot") })
+    #expect(!found.contains { $0.contains("_$ModelRoot") || $0.contains("_$keyPaths") })
   }
 
   @Test("S2, S7: what a public class has is public, and what an open class has is open to submodels")
@@ -125,6 +129,9 @@ struct ExpansionTests {
     #expect(open.contains("open class var schemaMetadata: [SwiftData.Schema.PropertyMetadata] {"))
     #expect(open.contains("public required init(backingData: any SwiftData.BackingData<Trip>) {"))
     #expect(open.contains("public typealias _$ModelRoot = Trip"))
+    #expect(
+      open.contains(
+        "public static func _$keyPaths<_Model: Trip>(of type: _Model.Type) -> [AnyKeyPath] {"))
   }
 
   @Test("S4: statics, computed and transient properties are left alone")
@@ -241,12 +248,20 @@ struct ExpansionTests {
   func submodel() {
     let found = lines("var fare = 0\ninit() {}", of: "class Flight: Trip", isSubmodel: true)
     #expect(found.contains("override class var schemaMetadata: [SwiftData.Schema.PropertyMetadata] {"))
-    #expect(found.contains("super.schemaMetadata + ["))
+    #expect(
+      found.contains(
+        "SwiftData._inherited(super.schemaMetadata, at: super._$keyPaths(of: Flight.self)) + ["))
+    #expect(
+      found.contains("static func _$keyPaths<_Model: Flight>(of type: _Model.Type) -> [AnyKeyPath] {"))
+    #expect(found.contains("super._$keyPaths(of: type) + ([\\_Model.fare] as [AnyKeyPath])"))
     #expect(found.contains("required init(backingData: any SwiftData.BackingData<_$ModelRoot>) {"))
     #expect(found.contains("super.init(backingData: backingData)"))
     #expect(found.contains("Flight._takeInitialValues(_$backingData, into: super.persistentBackingData)"))
     #expect(
       !found.contains { $0.contains("_ModelRegistrar()") || $0.hasPrefix("nonisolated extension") })
+    // A final class has no submodel that would ask.
+    let last = lines("var fare = 0\ninit() {}", of: "final class Flight: Trip", isSubmodel: true)
+    #expect(!last.contains { $0.contains("func _$keyPaths") })
   }
 
   @Test("S77: @ModelActor makes the executor, the container and the initialiser")

@@ -139,7 +139,10 @@ struct ContextRows {
       .queryGeneration, .invalidatedAllIdentifiers, .insertedIdentifiers, .updatedIdentifiers,
       .deletedIdentifiers,
     ]
-    #expect(Set(keys.map(\.rawValue)).count == 5)
+    #expect(
+      keys.map(\.rawValue) == [
+        "queryGeneration", "invalidatedAllIdentifiers", "inserted", "updated", "deleted",
+      ])
   }
 
   @Test("fetchHistory(_:), deleteHistory(_:)")

@@ -88,10 +88,14 @@ public class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
         )
       }
       request.sortDescriptors = try (fetchRequest.sortDescriptors ?? []).map { sort in
-        guard let key = sort.key else {
-          throw CoreDataError(.coreData, "History is sorted by keys, not by comparators.")
+        let refused = CoreDataError(.coreData, "History is sorted by keys, not by comparators.")
+        guard let keyed = sort as? KeyedSortDescriptor, let key = keyed.name else { throw refused }
+        switch keyed.rule {
+        case .values: return FetchSort(key, ascending: sort.ascending)
+        case .text(let order):
+          return FetchSort(key, ascending: sort.ascending, comparator: order.collation)
+        case .comparator: throw refused
         }
-        return FetchSort(key, ascending: sort.ascending)
       }
       request.fetchLimit = fetchRequest.fetchLimit
       request.fetchOffset = fetchRequest.fetchOffset

@@ -45,4 +45,20 @@ final class AttributeArray: NSMutableArray {
   override func removeObject(at index: Int) { edit { $0.remove(at: index) } }
   override func removeLastObject() { edit { $0.removeLast() } }
   override func replaceObject(at index: Int, with anObject: Any) { edit { $0[index] = anObject } }
+
+  // MARK: What Foundation leaves to subclasses
+
+  override func replaceObjects(in range: NSRange, withObjectsFrom otherArray: [Any]) {
+    edit { $0.replaceSubrange(range.location..<range.location + range.length, with: otherArray) }
+  }
+  override func replaceObjects(
+    in range: NSRange, withObjectsFrom otherArray: [Any], range otherRange: NSRange
+  ) {
+    replaceObjects(
+      in: range,
+      withObjectsFrom: Array(otherArray[otherRange.location..<otherRange.location + otherRange.length]))
+  }
+  override func exchangeObject(at idx1: Int, withObjectAt idx2: Int) { edit { $0.swapAt(idx1, idx2) } }
+  override func setArray(_ otherArray: [Any]) { edit { $0 = otherArray } }
+  override func removeAllObjects() { edit { $0 = [] } }
 }

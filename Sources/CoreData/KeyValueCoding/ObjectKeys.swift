@@ -39,7 +39,7 @@ extension NSManagedObject {
     return owner.mutableSetValue(forKey: key)
   }
 
-  /// The members of an ordered relationship as an ordered set that edits the relationship.
+  /// The members of an ordered relationship as an ordered set that edits the relationship, and shows what is done to it elsewhere in the context.
   public func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
     RelationshipOrderedSet(self, key)
   }

@@ -4,22 +4,27 @@ import StrataCore
 /// An ordered relationship as a mutable ordered set: what `mutableOrderedSetValue(forKey:)` hands out. Belongs to the context's
 /// queue.
 ///
-/// Foundation's ordered set reads its own storage in methods that cannot be overridden (`array`, `for … in`). So the members are
-/// in that storage too: brought up to date when the set is made, by every edit through it, and by every method that can be
-/// overridden.
-final class RelationshipOrderedSet: NSMutableOrderedSet {
+/// Foundation's ordered set reads its own storage in methods that cannot be overridden (`filter(using:)`, `firstObject`, `for … in`). So the
+/// members are in that storage too: brought up to date when the set is made, by every edit through it, by every method that can be
+/// overridden, by edits of the members anywhere else in the context, and by the context's notifications.
+final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
   private let members: OrderedRelatedObjects<NSManagedObject>
   private let owner: NSManagedObject
   private let key: String
+  private let slot: Int
   /// The storage is being brought up to date, or Foundation works on it.
   private var isInside = false
+  /// The relationship is being edited through this set, which reads the members afterwards.
+  private var isEditing = false
 
   init(_ owner: NSManagedObject, _ key: String) {
-    members = owner.orderedRelated(slot: owner.toManySlot(key, isOrdered: true))
+    slot = owner.toManySlot(key, isOrdered: true)
+    members = owner.orderedRelated(slot: slot)
     self.owner = owner
     self.key = key
     super.init(capacity: 0)
     readMembers()
+    owner.addFollower(self)
   }
 
   required convenience init(arrayLiteral elements: Any...) { Self.refuse() }
@@ -30,7 +35,10 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
 
   private func readMembers() {
     if isInside { return }
-    let now = Array(members)
+    show(Array(members))
+  }
+
+  private func show(_ now: [NSManagedObject]) {
     inside {
       let known = (0..<super.count).map { super.object(at: $0) as? NSManagedObject }
       if known.elementsEqual(now, by: { $0 === $1 }) { return }
@@ -46,8 +54,24 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
   }
 
   private func edit(_ body: () -> Void) {
+    isEditing = true
     body()
+    isEditing = false
     readMembers()
+  }
+
+  // MARK: Edits elsewhere
+
+  var followed: ManagedObject { owner }
+
+  func membersDidChange(isOver: Bool) {
+    if isInside || isEditing { return }
+    if isOver {
+      // What belongs to no context any more shows what it showed last.
+      if owner.managedObjectContext != nil { readMembers() }
+    } else if let now = owner.membersAtHand(slot: slot) {
+      show(now)
+    }
   }
 
   override var count: Int {
@@ -61,6 +85,52 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
   override func index(of object: Any) -> Int {
     if isInside { return super.index(of: object) }
     return (object as? NSManagedObject).flatMap { members.firstIndex(of: $0) } ?? NSNotFound
+  }
+  override func contains(_ object: Any) -> Bool {
+    if isInside { return super.contains(object) }
+    return (object as? NSManagedObject).map { members.contains($0) } ?? false
+  }
+  override func enumerateObjects(_ block: (Any, Int, UnsafeMutablePointer<ObjCBool>) -> Void) {
+    readMembers()
+    super.enumerateObjects(block)
+  }
+  override func enumerateObjects(
+    at s: IndexSet, options opts: NSEnumerationOptions = [],
+    using block: (Any, Int, UnsafeMutablePointer<ObjCBool>) -> Void
+  ) {
+    readMembers()
+    super.enumerateObjects(at: s, options: opts, using: block)
+  }
+  override func index(
+    ofObjectAt s: IndexSet, options opts: NSEnumerationOptions = [],
+    passingTest predicate: (Any, Int, UnsafeMutablePointer<ObjCBool>) -> Bool
+  ) -> Int {
+    readMembers()
+    return super.index(ofObjectAt: s, options: opts, passingTest: predicate)
+  }
+  override func indexes(
+    ofObjectsAt s: IndexSet, options opts: NSEnumerationOptions = [],
+    passingTest predicate: (Any, Int, UnsafeMutablePointer<ObjCBool>) -> Bool
+  ) -> IndexSet {
+    readMembers()
+    return super.indexes(ofObjectsAt: s, options: opts, passingTest: predicate)
+  }
+  override func index(
+    of object: Any, inSortedRange range: NSRange, options opts: NSBinarySearchingOptions = [],
+    usingComparator cmp: (Any, Any) -> ComparisonResult
+  ) -> Int {
+    readMembers()
+    return super.index(of: object, inSortedRange: range, options: opts, usingComparator: cmp)
+  }
+  override func sortedArray(
+    options opts: NSSortOptions = [], usingComparator cmptr: (Any, Any) -> ComparisonResult
+  ) -> [Any] {
+    readMembers()
+    return super.sortedArray(options: opts, usingComparator: cmptr)
+  }
+  override var description: String {
+    readMembers()
+    return super.description
   }
   override func insert(_ object: Any, at idx: Int) {
     if isInside { return super.insert(object, at: idx) }
@@ -89,8 +159,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
     body(&all)
     var seen = Set<NSManagedObject>()
     all.removeAll { !seen.insert($0).inserted }
-    owner.setValue(all, forKey: key)
-    readMembers()
+    edit { owner.setValue(all, forKey: key) }
   }
 
   private func objects(of other: NSOrderedSet) -> [NSManagedObject] { other.array.map(managed) }
@@ -144,6 +213,9 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
   override func minusSet(_ other: Set<AnyHashable>) { removeObjects(in: other.map(\.base)) }
   override func intersectSet(_ other: Set<AnyHashable>) {
     rearrange { $0.removeAll { !other.contains(AnyHashable($0)) } }
+  }
+  override func sort(using sortDescriptors: [NSSortDescriptor]) {
+    rearrange { $0 = NSArray(array: $0).sortedArray(using: sortDescriptors).map(managed) }
   }
   override func sort(comparator cmptr: (Any, Any) -> ComparisonResult) {
     rearrange { $0.sort { cmptr($0, $1) == .orderedAscending } }

@@ -81,10 +81,10 @@ enum KeyedAccess {
       }
       return value
     }
-    guard let result = ComparedValues.aggregate(aggregate, scalars, zero: zero) else {
-      stop("a sum takes more than 64 bits.")
-    }
-    return result.spelledValue
+    if let result = ComparedValues.aggregate(aggregate, scalars, zero: zero) { return result.spelledValue }
+    // A sum of more than 64 bits is a decimal, as Core Data adds up in memory.
+    let decimals = scalars.map { ComparedValues.converted($0, to: .decimal) ?? $0 }
+    return ComparedValues.aggregate(aggregate, decimals, zero: zero)?.spelledValue
   }
 
   /// The elements of a list or set; nil for anything else, dictionaries and texts included.

@@ -115,9 +115,17 @@ final class ResultsSource {
 
   private static func sectionName(_ object: NSManagedObject, _ path: String) -> String {
     switch object.value(forKeyPath: path) {
-    case nil: ""
-    case let name as String: name
-    case let value?: "\(value)"
+    case nil: return ""
+    case let name as String: return name
+    case let value?:
+      // Numbers are called as in sections by stored values.
+      if let number = AttributeValue(value, type: .undefined) {
+        switch number {
+        case .boolean, .double, .float: return SectionText.text(number)
+        default: break
+        }
+      }
+      return "\(value)"
     }
   }
 

@@ -4,7 +4,7 @@ import StrataCore
 final class KeyedSortDescriptor: NSSortDescriptor {
   /// How two values are compared.
   enum Rule {
-    /// As stores sort: nil first, numbers by value, texts by their bytes.
+    /// As stores sort: nil first, numbers by value, texts by their bytes, managed objects and their IDs by primary key.
     case values
     /// Texts by a method of `NSString`.
     case text(TextOrder)
@@ -43,15 +43,27 @@ final class KeyedSortDescriptor: NSSortDescriptor {
   }
 
   private func value(_ object: Any) -> Any? {
-    guard let name, name != "self" else { return plain(object) }
+    guard let name, name != "self", name != "SELF" else { return plain(object) }
     return KeyedAccess.value(object, name)
   }
 
   static func compare(_ first: Any?, _ second: Any?) -> ComparisonResult {
-    guard let left = AttributeValue(first, type: .undefined),
+    if let left = AttributeValue(first, type: .undefined),
       let right = AttributeValue(second, type: .undefined)
-    else { stop("\(kind(first)) and \(kind(second)) have no order.") }
-    return ComparisonResult(ComparedValues.order(left, right))
+    {
+      return ComparisonResult(ComparedValues.order(left, right))
+    }
+    switch (identifier(first), identifier(second)) {
+    case (let left?, let right?): return ComparisonResult(ComparedValues.order(left, right))
+    case (nil, .some) where first == nil: return .orderedAscending
+    case (.some, nil) where second == nil: return .orderedDescending
+    default: stop("\(kind(first)) and \(kind(second)) have no order.")
+    }
+  }
+
+  /// That of a managed object, or the ID itself: they sort as a fetch sorts objects. Nil for anything else.
+  private static func identifier(_ value: Any?) -> ManagedObjectID? {
+    (value as? ManagedObject)?.objectID ?? value as? ManagedObjectID
   }
 
   /// What a value is, said of what an optional holds.

@@ -6,8 +6,8 @@ public protocol KeySortable {}
 extension NSSortDescriptor: KeySortable {}
 
 extension KeySortable where Self: NSSortDescriptor {
-  /// Sorts by what the key path leads to: nil first, numbers by value, texts by their bytes, which is how stores sort. Without a key by the elements
-  /// themselves.
+  /// Sorts by what the key path leads to: nil first, numbers by value, texts by their bytes, which is how stores sort. `objectID` and `self` of managed objects
+  /// sort by primary key. Without a key by the elements themselves.
   public init(key: String?, ascending: Bool) {
     self = Self.made(KeyedSortDescriptor(key, ascending: ascending, .values))
   }
@@ -101,6 +101,19 @@ final class SwiftSortDescriptor: NSSortDescriptor {
 extension NSSortDescriptor {
   /// The key; nil of a descriptor of elements themselves, and of one that was made with a Swift key path, whose names are known to a fetch only.
   public var key: String? { (self as? KeyedSortDescriptor)?.name }
+
+  /// The method that compares: `compare:`, or that of `NSString` which the descriptor was made with; nil where a function does.
+  public var selector: Selector? {
+    if let keyed = self as? KeyedSortDescriptor {
+      return switch keyed.rule {
+      case .values: "compare:"
+      case .text(let order): Selector(order.rawValue)
+      case .comparator: nil
+      }
+    }
+    if self is KeyPathSortDescriptor { return "compare:" }
+    return self is SwiftSortDescriptor || !NaturalOrder.isOrder(of: self) ? nil : "compare:"
+  }
 
   /// Does nothing: sort descriptors are not read from archives here, so none has to be allowed.
   public func allowEvaluation() {}

@@ -28,8 +28,8 @@ extension NSSortDescriptor {
       }
       return LoweredSort(sort: FetchSort(name, ascending: ascending), isExact: true)
     }
+    // The object itself sorts by its primary key.
     let name = keyed.name ?? "self"
-    guard name != "self" else { throw refused("objects themselves, which have no order") }
     switch keyed.rule {
     case .values: return LoweredSort(sort: FetchSort(name, ascending: ascending), isExact: true)
     case .text(let order):
@@ -45,7 +45,7 @@ extension NSSortDescriptor {
 }
 
 /// Foundation does not tell whether a sort descriptor by a key path has a function of its own: it is asked about values whose order is known.
-private enum NaturalOrder {
+enum NaturalOrder {
   static func isOrder(of descriptor: NSSortDescriptor) -> Bool {
     switch type(of: descriptor.keyPath).valueType {
     case is String.Type: return isOrder(descriptor, ["B", "a", "a10", "a9", "b", "é"])

@@ -8,9 +8,18 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Sets the store's metadata; written by the next save of any context to that store. Traps for values that are no
-  /// property-list values and for a store of another coordinator.
+  /// property-list values and for a store of another coordinator. An open store keeps its UUID: another one is left out, with a warning.
   public func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
-    do { try setMetadata(strataSpelled(metadata ?? [:]), for: store.store) } catch {
+    var metadata = strataSpelled(metadata ?? [:])
+    if store is EngineStore, let given = metadata[NSStoreUUIDKey],
+      (given as? String).flatMap({ UUID(uuidString: $0) }) != store.store.identifier
+    {
+      metadata[NSStoreUUIDKey] = nil
+      Diagnostics.write(
+        "setMetadata(_:for:): the store keeps its UUID while it is open; set the metadata of its file when it is closed.",
+        .warning, module: "CoreData")
+    }
+    do { try setMetadata(metadata, for: store.store) } catch {
       stop("setMetadata(_:for:): \(error)")
     }
   }
@@ -42,8 +51,10 @@ extension NSPersistentStoreCoordinator {
     try metadataForPersistentStore(ofType: storeType ?? NSSQLiteStoreType, at: url, options: nil)
   }
 
-  /// Writes the metadata of the store in the file at `url`.
-  /// - Throws: `CocoaError` 134070 for values that are no property-list values; Foundation's codes for the file.
+  /// Writes the metadata of the store in the file at `url`. A UUID that is not the store's becomes the store's, so that a copy can be added beside its original;
+  /// object IDs and history tokens of the old one are those of another store then.
+  /// - Throws: `CocoaError` 134070 for values that are no property-list values, and for a UUID that is none; 134080 for another UUID when the store is open; Foundation's
+  ///   codes for the file.
   public static func setMetadata(
     _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String, at url: URL,
     options: [AnyHashable: Any]? = nil

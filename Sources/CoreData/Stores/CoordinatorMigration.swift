@@ -5,34 +5,46 @@ extension NSPersistentStoreCoordinator {
   /// Moves a store to another file: writes a copy, detaches the store and attaches the copy in its place. The old file stays.
   ///
   /// IDs stay what they are. Contexts that have objects of the store must be reset: the objects they hold belong to the
-  /// store that was detached. What was saved before the store is detached is in the copy; saves that come while it is made fail.
-  /// - Throws: `CocoaError` 134000 for a type that is not on disk; 134080 when another process or another coordinator of this one has the
-  ///   store open, when there is a file at `storeURL` already, it cannot be written, or the copy cannot be opened with the options: the old store stays
-  ///   attached then, and there is no file at `storeURL` that was not there before.
+  /// store that was detached. What this coordinator's contexts saved before the store is detached is in the copy; saves of theirs that come while it is made
+  /// fail. Metadata that awaits the next save is written to the copy.
+  ///
+  /// Other coordinators and other processes that have the store open go on with the old file. The copy has what they had saved when it was made.
+  /// So a coordinator of its own makes a backup of a store that is in use.
+  ///
+  /// At `storeURL` there may be what is left of a store that was destroyed. The copy takes its place.
+  /// - Throws: `CocoaError` 134070 when the store is not attached here; 134000 for a type that is not on disk, and for a store that cannot be copied to a
+  ///   file; 134080 when there is a store or another file at `storeURL`, it cannot be written, or the copy cannot be opened with the options: the old store
+  ///   stays attached then, and nothing is at `storeURL` that was not there before.
   @discardableResult
   public func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil,
     withType storeType: String
   ) throws -> NSPersistentStore {
     try cocoa(.persistentStoreOpen) {
-      guard storeType == NSSQLiteStoreType || storeType == NSBinaryStoreType,
-        let source = engine(store.store)?.copyableStore
-      else {
+      try requireAttached(store)
+      guard storeType == NSSQLiteStoreType || storeType == NSBinaryStoreType else {
         throw CoreDataError(
           .persistentStoreInvalidType, "A store can be moved to a file only, not to type “\(storeType)”.")
       }
-      // Other coordinators that have it open would go on with a file that is invisible here.
-      if source.url != nil { try source.requireSoleUse() }
+      guard let source = engine(store.store)?.copyableStore else {
+        throw CoreDataError(
+          .persistentStoreInvalidType, "A store of type “\(store.type)” cannot be moved to a file.")
+      }
       let description = try storeDescription(
         type: storeType, configuration: source.configurationName, url: storeURL, options: options)
       return try source.sealed {
-        try source.backup(to: storeURL, compacting: true)
+        // Where something lies that is no empty store, no copy is made.
+        let wasThere = FileManager.default.fileExists(atPath: storeURL.path)
+        try source.copy(into: storeURL)
         do {
+          if let pending = pendingMetadata(for: source) {
+            try StoreEngines.kind(description.type).setMetadata(pending, of: description)
+          }
           try tryOut(description)
           return try exchange(store, source, at: storeURL, options: options, type: storeType)
         } catch {
-          // Where somebody else has opened it meanwhile, it stays.
-          try? LMDBStore.destroy(at: storeURL)
+          // Where another process has opened it meanwhile, it stays.
+          if wasThere { try? LMDBStore.empty(at: storeURL) } else { try? LMDBStore.destroy(at: storeURL) }
           throw error
         }
       }
@@ -57,14 +69,16 @@ extension NSPersistentStoreCoordinator {
     options: [AnyHashable: Any]?, type storeType: String
   ) throws -> NSPersistentStore {
     let (type, url, old) = (store.type, source.url, store.options)
+    let pending = pendingMetadata(for: source)
     try remove(store)
     do {
       return try addPersistentStore(
         ofType: storeType, configurationName: source.configurationName, at: storeURL, options: options)
     } catch {
       if let url {
-        try addPersistentStore(
+        let again = try addPersistentStore(
           ofType: type, configurationName: source.configurationName, at: url, options: old)
+        setPendingMetadata(pending, for: again.store)
       }
       throw error
     }

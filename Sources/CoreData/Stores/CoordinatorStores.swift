@@ -19,7 +19,7 @@ extension NSPersistentStoreCoordinator {
     try cocoa(.persistentStoreOpen) {
       let description = try storeDescription(
         type: storeType, configuration: configuration, url: storeURL, options: options)
-      let opening = NSPersistentStore.Opening(type: storeType, options: Carried(options))
+      let opening = NSPersistentStore.Opening(type: storeType, options: Carried(options), url: storeURL)
       return try NSPersistentStore.$opening.withValue(opening) {
         spellStores()
         let store = NSPersistentStore.of(try addPersistentStore(description), in: self)
@@ -86,34 +86,45 @@ extension NSPersistentStoreCoordinator {
   /// - Throws: `CocoaError` 134070 when the store is not attached here.
   public func remove(_ store: NSPersistentStore) throws {
     try cocoa {
+      try requireAttached(store)
       if store.persistentStoreCoordinator === self { store.willRemove(from: self) }
       try remove(store.store)
     }
   }
 
-  /// The attached store in the file at `url`; for `/dev/null` the oldest that was added there.
-  public func persistentStore(for url: URL) -> NSPersistentStore? {
-    if PersistentStoreDescription.isInMemory(url) {
-      return persistentStores.first { PersistentStoreDescription.isInMemory($0.url) && $0.url != nil }
-    }
-    return self.StrataCore::persistentStore(for: url).map { .of($0, in: self) }
+  /// Asked before anything else: a store of the program's own that is attached nowhere has no engine.
+  /// - Throws: `CoreDataError` 134070 when the store is not attached here.
+  func requireAttached(_ store: NSPersistentStore) throws {
+    let attached: [NSPersistentStore] = persistentStores
+    if !attached.contains(where: { $0 === store }) { throw Self.isNotAttached }
   }
 
-  /// The file of `store`; `/dev/null` for a store in memory.
+  /// The attached store in the file at `url`; of stores in memory the oldest that was added with `url`.
+  public func persistentStore(for url: URL) -> NSPersistentStore? {
+    if let store = self.StrataCore::persistentStore(for: url) { return .of(store, in: self) }
+    return persistentStores.first { store in
+      guard store is EngineStore, store.store.url == nil, let own = store.url else { return false }
+      return own.isFileURL && url.isFileURL
+        ? own.standardizedFileURL.path == url.standardizedFileURL.path : own == url
+    }
+  }
+
+  /// The file of `store`; of a store in memory the URL that it was added with, `/dev/null` for one that was added without.
   public func url(for store: NSPersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
 
   // MARK: Whole stores
 
   /// Destroys the store in the file at `url`, as Core Data does: detaches it when it is attached here, and empties it. The file stays, and is opened as a
   /// new store. Where there is no file, nothing happens.
-  /// - Throws: `CocoaError` 134070 when another coordinator of this process or another process has the store open: then nothing is changed;
-  ///   Foundation's codes for a file that cannot be written.
+  /// - Throws: `CocoaError` 134070 when another coordinator of this process or another process has the store open; Foundation's codes for a file that cannot
+  ///   be written. Nothing is changed then, and a store that was attached is attached.
   public func destroyPersistentStore(
     at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil
   ) throws {
     try cocoa(.persistentStoreOperation) {
       if storeType == NSInMemoryStoreType { return }
-      try destroyPersistentStore(at: url, type: try engineType(storeType))
+      let type = try engineType(storeType)
+      try knownAsBefore(url) { try destroyPersistentStore(at: url, type: type) }
     }
   }
 
@@ -125,21 +136,34 @@ extension NSPersistentStoreCoordinator {
     try destroyPersistentStore(at: url, ofType: storeType.rawValue, options: options)
   }
 
-  /// Puts a copy of the store at `sourceURL`, which may be in use, in the place of the one at `destinationURL`.
-  /// - Throws: `CocoaError` 134070 when the store at `destinationURL` is open, in this process or another; Foundation's codes for files.
+  /// Puts a copy of the store at `sourceURL`, which may be in use, in the place of the one at `destinationURL`. A store there that is attached here is
+  /// detached; add it again.
+  /// - Throws: `CocoaError` 134070 when another coordinator of this process or another process has the store at `destinationURL` open; Foundation's codes for
+  ///   files: 259 when there is no store at `sourceURL`, or one that cannot be read. Nothing is changed then, and a store that was attached is attached.
   public func replacePersistentStore(
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil,
     withPersistentStoreFrom sourceURL: URL, sourceOptions: [AnyHashable: Any]? = nil,
     ofType storeType: String
   ) throws {
     try cocoa(.persistentStoreOperation) {
-      try replacePersistentStore(
-        at: destinationURL, withPersistentStoreFrom: sourceURL, type: try engineType(storeType))
+      let type = try engineType(storeType)
+      try knownAsBefore(destinationURL) {
+        try replacePersistentStore(at: destinationURL, withPersistentStoreFrom: sourceURL, type: type)
+      }
     }
   }
 
-  /// Puts a copy of the store at `sourceURL`, which may be in use, in the place of the one at `destinationURL`.
-  /// - Throws: `CocoaError` 134070 when the store at `destinationURL` is open, in this process or another; Foundation's codes for files.
+  /// Runs `body`. When that detaches the store at `url` and has to attach it again, it is known by the type and the options that it was added with.
+  private func knownAsBefore(_ url: URL, _ body: () throws -> Void) rethrows {
+    guard let store = persistentStore(for: url) else { return try body() }
+    let opening = NSPersistentStore.Opening(type: store.type, options: Carried(store.options))
+    try NSPersistentStore.$opening.withValue(opening) { try body() }
+  }
+
+  /// Puts a copy of the store at `sourceURL`, which may be in use, in the place of the one at `destinationURL`. A store there that is attached here is
+  /// detached; add it again.
+  /// - Throws: `CocoaError` 134070 when another coordinator of this process or another process has the store at `destinationURL` open; Foundation's codes for
+  ///   files: 259 when there is no store at `sourceURL`, or one that cannot be read. Nothing is changed then, and a store that was attached is attached.
   public func replacePersistentStore(
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil,
     withPersistentStoreFrom sourceURL: URL, sourceOptions: [AnyHashable: Any]? = nil,

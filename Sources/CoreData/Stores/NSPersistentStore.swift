@@ -87,7 +87,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// The options it was opened with.
   open var options: [AnyHashable: Any]? { state.withLock { $0.options }.value }
 
-  /// Where it is: the file; `/dev/null` for a store in memory of a type that is on disk otherwise; nil for one of type `NSInMemoryStoreType`.
+  /// Where it is: the file; of a store in memory the URL that it was added with, nil for one that was added without.
   open var url: URL? {
     get { state.withLock { $0.url } }
     set { state.withLock { $0.url = newValue } }
@@ -99,9 +99,9 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     set { state.withLock { $0.identifier = newValue } }
   }
 
-  /// The configuration it was opened with.
+  /// The configuration it was opened with; `PF_DEFAULT_CONFIGURATION_NAME` for all entities, which means the same where a configuration is asked for.
   open var configurationName: String {
-    state.withLock { $0.configurationName } ?? "PF_DEFAULT_CONFIGURATION_NAME"
+    state.withLock { $0.configurationName } ?? ManagedObjectModel.defaultConfigurationName
   }
 
   /// Whether saves to it are refused.
@@ -204,7 +204,7 @@ final class EngineStore: NSPersistentStore, @unchecked Sendable {
   override var url: URL? {
     get {
       if let url = below.url { return url }
-      return type == NSInMemoryStoreType ? nil : URL(fileURLWithPath: "/dev/null")
+      return entry?.url ?? (type == NSInMemoryStoreType ? nil : URL(fileURLWithPath: "/dev/null"))
     }
     set {
       if newValue != url {
@@ -218,7 +218,9 @@ final class EngineStore: NSPersistentStore, @unchecked Sendable {
     set { if newValue != identifier { stop("a store keeps its UUID for life.") } }
   }
 
-  override var configurationName: String { below.configurationName ?? "PF_DEFAULT_CONFIGURATION_NAME" }
+  override var configurationName: String {
+    below.configurationName ?? ManagedObjectModel.defaultConfigurationName
+  }
 
   override var isReadOnly: Bool {
     get { below.isReadOnly }
@@ -242,6 +244,7 @@ extension NSPersistentStore {
     weak var coordinator: NSPersistentStoreCoordinator?
     var type: String?
     var options: Carried<[AnyHashable: Any]?> = Carried(nil)
+    var url: URL?
   }
 
   fileprivate static let known = Mutex<[ObjectIdentifier: Known]>([:])
@@ -266,6 +269,7 @@ extension NSPersistentStore {
   struct Opening: Sendable {
     let type: String
     let options: Carried<[AnyHashable: Any]?>
+    var url: URL?
   }
 
   /// What the thread is opening: for those who are told of the store before it is returned.
@@ -277,6 +281,7 @@ extension NSPersistentStore {
     Self.known.withLock { known in
       known[ObjectIdentifier(store)]?.type = opening.type
       known[ObjectIdentifier(store)]?.options = opening.options
+      known[ObjectIdentifier(store)]?.url = opening.url
     }
   }
 }

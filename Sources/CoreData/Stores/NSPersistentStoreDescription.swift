@@ -5,7 +5,8 @@ import StrataCore
 open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendable {
   // Safe as Core Data's: it is set up by one owner and only read while stores are loaded.
 
-  /// The file; `/dev/null`, the default, for a store in memory, whatever its type.
+  /// The file; `/dev/null`, the default, for a store in memory, whatever its type. `/dev/null/Name` is a store in memory that the coordinators of this process
+  /// share, unless its type is `NSInMemoryStoreType`.
   open var url: URL? = URL(fileURLWithPath: "/dev/null")
   /// `NSSQLiteStoreType`, the default, and `NSBinaryStoreType`: on disk; `NSInMemoryStoreType`: in memory.
   open var type = NSSQLiteStoreType
@@ -119,10 +120,15 @@ func storeDescription(
       throw CoreDataError(.persistentStoreOpen, "A store of type \(type) needs the URL of a file.")
     }
     // Core Data's way to have a SQLite store in memory.
-    if PersistentStoreDescription.isInMemory(url) { result = .inMemory }
+    if PersistentStoreDescription.isInMemory(url) {
+      result = .inMemory
+      // One with a name is shared.
+      if LMDBStore.memoryName(url) != nil { result.url = url }
+    }
   default: break
   }
-  result.configuration = configuration
+  // The name that stores of all entities give as theirs.
+  result.configuration = configuration == ManagedObjectModel.defaultConfigurationName ? nil : configuration
   result.takesUndeclaredSlots = true
   func flag(_ key: String) -> Bool {
     (options?[key] as? NSNumber)?.boolValue ?? (options?[key] as? Bool) ?? false

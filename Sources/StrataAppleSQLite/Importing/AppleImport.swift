@@ -14,6 +14,9 @@ public struct AppleImportOptions: Sendable {
   /// Whether the import is refused when something does not come along as it is.
   public var refusesLosses = false
 
+  /// Whether an empty store of Strata, such as destroying leaves, is replaced.
+  var replacesEmptyStore = false
+
   /// Whether `refusesLosses` says nothing of the history.
   var permitsLostHistory = false
 
@@ -35,7 +38,10 @@ struct AppleImport {
 
   func run() throws -> AppleStoreReport {
     var status = stat()
-    if lstat(destination, &status) == 0 { throw AppleStoreError.system(EEXIST, destination) }
+    if lstat(destination, &status) == 0 {
+      guard options.replacesEmptyStore else { throw AppleStoreError.system(EEXIST, destination) }
+      try LMDBStore.requireFree(URL(fileURLWithPath: destination))
+    }
     TemporaryFolder.removeLeftovers(beside: destination)
     let apple = try AppleSource(source, model: options.model)
     defer { apple.close() }
@@ -47,7 +53,8 @@ struct AppleImport {
     try session.fill(draft)
     try apple.requireUnchanged()
     // It is flushed and closed.
-    try LMDBStore.name(draft, as: URL(fileURLWithPath: destination))
+    try LMDBStore.name(
+      draft, as: URL(fileURLWithPath: destination), replacesEmptyStore: options.replacesEmptyStore)
     return session.report
   }
 }

@@ -80,8 +80,15 @@ final class AppleEngine: StoreEngine, OwnerwiseReading, CopyableStore, @unchecke
   /// The history comes along as far as the model explains it, and stays behind when it cannot be read; what does not come along, and what its age may make go, is told as a
   /// message.
   /// - Throws: `AppleStoreError` `.losses` when not all objects would come along as they are; ``StorageError``.
-  func backup(to url: URL, compacting: Bool) throws {
+  func backup(to url: URL, compacting: Bool) throws { try bring(to: url, replacesEmptyStore: false) }
+
+  /// The same, where there may be an empty store of Strata.
+  /// - Throws: as `backup(to:compacting:)`.
+  func copy(into url: URL) throws { try bring(to: url, replacesEmptyStore: true) }
+
+  private func bring(to url: URL, replacesEmptyStore: Bool) throws {
     var options = AppleImportOptions()
+    options.replacesEmptyStore = replacesEmptyStore
     options.model = schema.model
     options.refusesLosses = true
     options.importsHistory = source.hasHistoryTables

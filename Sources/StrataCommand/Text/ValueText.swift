@@ -66,7 +66,9 @@ enum ValueText {
   static func date(_ value: Date) -> String {
     let seconds = value.timeIntervalSinceReferenceDate
     // Year 1 to 9999.
-    guard seconds >= -63_113_904_000, seconds < 252_423_993_600 else { return "@\(seconds)" }
+    guard seconds >= -63_113_904_000, seconds < 252_423_993_600 else {
+      return "@" + (seconds.isFinite ? seconds.description : special(seconds))
+    }
     let whole = seconds.rounded(.down)
     let fraction = seconds - whole
     var text = calendarText(Int(whole))
@@ -83,10 +85,17 @@ enum ValueText {
       ? text : "@\(seconds)"
   }
 
-  /// Reads what `date(_:)` writes, and dates without time, with an offset, or with a space for the T.
+  /// Reads what `date(_:)` writes, and wrote for dates that are no numbers, and dates without time, with an offset, or with a space for the T.
   static func date(_ text: some StringProtocol) -> Date? {
     if text.hasPrefix("@") {
-      return double(text.dropFirst()).map { Date(timeIntervalSinceReferenceDate: $0) }
+      let seconds: Double? =
+        switch text.dropFirst() {
+        case "inf": Double.infinity
+        case "-inf": -Double.infinity
+        case "nan": Double.nan
+        default: double(text.dropFirst())
+        }
+      return seconds.map { Date(timeIntervalSinceReferenceDate: $0) }
     }
     var rest = Array(text.utf8)[...]
     func number(_ count: Int) -> Int? {

@@ -57,7 +57,7 @@ extension PersistentStoreCoordinator {
   public func removeIndex(
     named index: String, ofEntityNamed name: String, in store: any PersistentStore
   ) async throws {
-    try await requireAttached(store).removeIndex(named: "\(name).\(index)")
+    try await requireAttached(store).removeIndex(named: StoredName.ofIndex("\(name).\(index)"))
   }
 
   /// The indexes that `store` has, also those being built, by entity and name. One look at each; no row is read.

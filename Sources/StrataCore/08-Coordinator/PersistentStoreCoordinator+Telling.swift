@@ -29,9 +29,9 @@ extension PersistentStoreCoordinator {
     return PersistentHistoryToken(storeIdentifier: store.identifier, moment)
   }
 
-  /// Follows what others commit to the store attached as number `index`.
-  func makeFollower(of store: any StoreEngine, _ index: Int) -> StoreFollower? {
-    guard let store = store.followedStore, store.isShared else { return nil }
+  /// Follows what is committed to the store attached as number `index`. Of a store that nobody else can write to only where every commit is to be reported.
+  func makeFollower(of store: any StoreEngine, _ index: Int, postsRemoteChanges: Bool) -> StoreFollower? {
+    guard let store = store.followedStore, store.isShared || postsRemoteChanges else { return nil }
     let listener = StoreFollower.Listener(
       commit: { [weak self] commit in self?.tellObservers(Self.notice(commit, index)) },
       changed: { [weak self] newest, others in self?.postRemoteChange(newest, others, index) })

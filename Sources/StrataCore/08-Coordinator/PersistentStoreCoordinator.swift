@@ -39,6 +39,9 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     if !type(of: self).isHidden { LivingCoordinators.note(self) }
   }
 
+  /// Makes a coordinator for a model without entities: one that handles whole stores, by `replacePersistentStore` and `destroyPersistentStore`.
+  public convenience override init() { self.init(managedObjectModel: ManagedObjectModel()) }
+
   /// Whether it is no coordinator that anybody asks for.
   class var isHidden: Bool { false }
 
@@ -61,7 +64,8 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     bindings.first { $0.store === store }?.store
   }
 
-  static var isNotAttached: CoreDataError {
+  /// What is thrown for a store that is not attached.
+  package static var isNotAttached: CoreDataError {
     CoreDataError(.persistentStoreOperation, "The store is not attached to this coordinator.")
   }
 
@@ -96,9 +100,7 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     }
     let store = try open(description, schema, kind)
     do {
-      try attach(
-        store, follows: description.followsOtherProcesses,
-        postsRemoteChanges: description.postsRemoteChangeNotifications)
+      try attach(store, openedAs: description)
     } catch {
       store.close()
       throw error
@@ -117,9 +119,9 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     do {
       return try open()
     } catch let error as CoreDataError where error.code == .persistentStoreIncompatibleVersionHash {
-      guard description.migratesAutomatically, !description.isReadOnly, description.url != nil else {
-        throw error
-      }
+      guard description.migratesAutomatically, !description.isReadOnly,
+        !PersistentStoreDescription.isInMemory(description.url)
+      else { throw error }
       if let staged = description.stagedMigrationManager {
         try staged.migrate(description, kind, to: managedObjectModel, patience)
         return try open()
@@ -146,10 +148,12 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// - Throws: as `addPersistentStore(_:)`, but nothing of files.
   package final func attach(_ store: any StoreEngine) throws {
     try Self.requireDeclaredSlots(try compiled.get())
-    try attach(store, follows: true, postsRemoteChanges: false)
+    try attach(store, openedAs: nil)
   }
 
-  private final func attach(_ store: any StoreEngine, follows: Bool, postsRemoteChanges: Bool) throws {
+  private final func attach(
+    _ store: any StoreEngine, openedAs description: PersistentStoreDescription?
+  ) throws {
     let schema = try compiled.get()
     try StoreBinding.requireTransformers(schema)
     let (binding, hasListeners) = try state.withLock { state in
@@ -158,13 +162,16 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
           .persistentStoreOpen, "The store \(store.identifier) is already attached to this coordinator.")
       }
       let index = state.bindings.count
+      let posts = description?.postsRemoteChangeNotifications ?? false
+      let follows = description?.followsOtherProcesses ?? true
       let binding = try StoreBinding(
-        store: store, index: index, schema: schema, follower: follows ? makeFollower(of: store, index) : nil,
-        postsRemoteChanges: postsRemoteChanges)
+        store: store, index: index, schema: schema,
+        follower: follows ? makeFollower(of: store, index, postsRemoteChanges: posts) : nil,
+        description: description)
       state.bindings.append(binding)
       return (binding, !state.observers.isEmpty)
     }
-    if hasListeners || postsRemoteChanges { binding.follower?.start() }
+    if hasListeners || binding.postsRemoteChanges { binding.follower?.start() }
     storeCount.add(1, ordering: .releasing)
     generation.add(1, ordering: .releasing)
     postChange("added", store)
@@ -209,11 +216,15 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// The attached store at `url`, if there is one.
   @_disfavoredOverload public final func persistentStore(for url: URL) -> (any PersistentStore)? {
+    binding(at: url)?.store
+  }
+
+  private final func binding(at url: URL) -> StoreBinding? {
     bindings.first { binding in
       guard let own = binding.store.url else { return false }
       let kind = StoreEngines.registered(.init(rawValue: binding.store.storeType)) ?? LMDBKind(.lmdb)
       return kind.isSameStore(own, url)
-    }?.store
+    }
   }
 
   /// Destroys the store at `url` (rule 329): detaches it when it is attached here, and empties it. The file of a store on LMDB stays, as an empty store
@@ -222,55 +233,105 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// - Parameters:
   ///   - url: Where the store is.
   ///   - type: What kind of store it is; nil, the default, where its URL tells: a file is a store on LMDB.
-  /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open: then it stays attached, and
-  ///   nothing is changed. `.permission` and what else keeps a store from being written. `CoreDataError` 134000 for a type that no engine is
-  ///   registered for.
+  /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open; `.permission` and what else keeps
+  ///   a store from being written. `CoreDataError` 134000 for a type that no engine is registered for. The store is as it was then, and one that was
+  ///   attached is attached.
   public final func destroyPersistentStore(
     at url: URL, type: PersistentStoreDescription.StoreType? = nil
   ) throws {
     if PersistentStoreDescription.isInMemory(url) { return }
     let kind = try StoreEngines.kind(type ?? StoreEngines.type(of: url))
-    if let store = persistentStore(for: url) {
-      try engine(store)?.requireSoleUse()
-      try remove(store)
+    let description = PersistentStoreDescription(type: kind.storeType, url: url)
+    guard let binding = binding(at: url) else { return try kind.destroy(description) }
+    try exchanging(binding) { detach in
+      try detach()
+      try kind.destroy(description)
     }
-    try kind.destroy(PersistentStoreDescription(type: kind.storeType, url: url))
   }
 
-  /// Puts a copy of the store at `source` in the place of the one at `url`. The source may be in use, the store at `url` may not: neither in this
-  /// process nor in another.
+  /// Puts a copy of the store at `source` in the place of the one at `url`. The source may be in use. The store at `url` may be attached here: it is
+  /// detached, and must be added again. Otherwise it may not be in use, neither in this process nor in another.
   ///
   /// - Parameters:
   ///   - url: The store whose place is taken.
   ///   - source: The store that is copied.
   ///   - type: What kind of stores both are; nil, the default, where the URL tells: a file is a store on LMDB.
   /// - Throws: see ``LMDBStore/replace(at:with:)``; `CoreDataError` 134000 for a type that no engine is registered for, 134070 for one whose stores
-  ///   cannot be replaced.
+  ///   cannot be replaced. The store at `url` is as it was then, and one that was attached is attached.
   public final func replacePersistentStore(
     at url: URL, withPersistentStoreFrom source: URL, type: PersistentStoreDescription.StoreType? = nil
   ) throws {
     let kind = try StoreEngines.kind(type ?? StoreEngines.type(of: url))
-    try kind.replace(
-      PersistentStoreDescription(type: kind.storeType, url: url),
-      with: PersistentStoreDescription(type: kind.storeType, url: source))
+    let replaced = PersistentStoreDescription(type: kind.storeType, url: url)
+    let copied = PersistentStoreDescription(type: kind.storeType, url: source)
+    guard let binding = binding(at: url) else { return try kind.replace(replaced, with: copied) }
+    try exchanging(binding) { detach in
+      // Copying lasts: it is asked again afterwards.
+      try kind.replace(replaced, with: copied) { try detach() }
+    }
+  }
+
+  /// Runs `body`, which detaches an attached store by the function that it is given. When it fails afterwards, the store is opened and attached again.
+  /// - Throws: what `body` throws; what `requireSoleUse()` does, before `body` is run and when it detaches the store.
+  private final func exchanging(
+    _ binding: StoreBinding, _ body: (_ detach: () throws -> Void) throws -> Void
+  ) throws {
+    let store = binding.store
+    try store.requireSoleUse()
+    var isDetached = false
+    let pending = pendingMetadata(for: store)
+    do {
+      try body {
+        try store.requireSoleUse()
+        try remove(store)
+        isDetached = true
+      }
+    } catch {
+      if isDetached, let description = binding.description,
+        let again = try? addPersistentStore(description)
+      {
+        setPendingMetadata(pending, for: again)
+      }
+      throw error
+    }
+  }
+
+  /// The metadata that were set for a store and that no save has written yet; nil for none.
+  package final func pendingMetadata(for store: any PersistentStore) -> StoreMetadata? {
+    state.withLock { state in
+      state.bindings.firstIndex { $0?.store === store }.flatMap { state.metadata[$0] }
+    }
+  }
+
+  /// Has the next save write metadata that another store object of the same store has not written; nil for none.
+  package final func setPendingMetadata(_ metadata: StoreMetadata?, for store: any PersistentStore) {
+    guard let metadata else { return }
+    state.withLock { state in
+      guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else { return }
+      state.metadata[index] = metadata
+    }
   }
 
   /// The store's metadata, including what was set and awaits the next save.
   public final func metadata(for store: any PersistentStore) -> [String: Any] {
-    let pending = state.withLock { state -> StoreMetadata? in
-      guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else { return nil }
-      return state.metadata[index]
-    }
-    return (pending ?? store.metadata).dictionary
+    (pendingMetadata(for: store) ?? store.metadata).dictionary
   }
 
   /// Sets the store's metadata; written by the next save of any context to that store (rule 148).
-  /// - Throws: `CoreDataError` 134070 for a value that is not a property-list value or a store that is not attached.
+  /// - Throws: `CoreDataError` 134070 for a value that is not a property-list value, for another UUID than the store's, or a store that is not attached.
   public final func setMetadata(_ metadata: [String: Any], for store: any PersistentStore) throws {
     guard let values = StoreMetadata(metadata) else {
       throw CoreDataError(
         .persistentStoreOperation,
         "Store metadata takes strings, finite numbers, booleans, dates, data, arrays and dictionaries only.")
+    }
+    // The metadata of a program's own store are its own.
+    if (store as? any StoreEngine)?.contextualStore == nil, let given = try values.givenIdentifier(),
+      given != store.identifier
+    {
+      throw CoreDataError(
+        .persistentStoreOperation,
+        "A store keeps its UUID while it is open; set the metadata of its file when it is closed.")
     }
     try state.withLock { state in
       guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else {

@@ -17,7 +17,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   }
 
   /// The store's file, `Name.strata`, beside which LMDB's lock file lies; of another engine's store where that is. Nil for a store in memory; `/dev/null` is
-  /// one, too.
+  /// one, too. `/dev/null/Name` is a store in memory that all coordinators of this process share who add it, until the last of them lets it go.
   public var url: URL?
   /// The kind of store. Default: a file.
   public var type: StoreType
@@ -27,7 +27,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var configuration: String?
   /// Whether saves to the store fail (rule 324).
   public var isReadOnly = false
-  /// What a returned save promises.
+  /// What a returned save promises. Where this process has the file open with a durability that promises more, that one counts; where it promises less, the store
+  /// is refused.
   public var durability: Durability = .full
   /// Whether the store is opened on a thread of its own, the callback coming later (rule 327).
   public var shouldAddStoreAsynchronously = false
@@ -106,11 +107,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
     PersistentStoreDescription(type: .inMemory, url: nil)
   }
 
-  /// Whether `url` stands for a store in memory: nil and `/dev/null`, Core Data's way to say so (rule 332).
-  package static func isInMemory(_ url: URL?) -> Bool {
-    guard let url else { return true }
-    return url.isFileURL && url.path == "/dev/null"
-  }
+  /// See ``LMDBStore/isInMemory(_:)``.
+  package static func isInMemory(_ url: URL?) -> Bool { LMDBStore.isInMemory(url) }
 
   /// A model that is compared by which object it is.
   private struct KnownModel: Sendable, Hashable {

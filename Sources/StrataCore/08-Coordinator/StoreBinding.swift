@@ -131,8 +131,10 @@ final class StoreBinding: Sendable {
   /// Per entity number; nil when the store's configuration does not hold the entity.
   let entities: [BoundEntity?]
   let commits: CommitQueue
-  /// Follows other processes' commits; nil for stores that no other process can write to.
+  /// Follows others' commits; nil for stores that nobody else can write to, unless their commits are reported.
   let follower: StoreFollower?
+  /// How it was opened; nil for a store that the coordinator was given open.
+  let description: PersistentStoreDescription?
   /// Whether every commit is reported by a remote-change notification.
   let postsRemoteChanges: Bool
   /// How many commits have been reported to observers, or are about to be.
@@ -144,10 +146,11 @@ final class StoreBinding: Sendable {
 
   init(
     store: any StoreEngine, index: Int, schema: Schema, follower: StoreFollower? = nil,
-    postsRemoteChanges: Bool = false
+    description: PersistentStoreDescription? = nil
   ) throws {
     self.follower = follower
-    self.postsRemoteChanges = postsRemoteChanges
+    self.description = description
+    postsRemoteChanges = description?.postsRemoteChangeNotifications ?? false
     self.store = store
     contextual = store.contextualStore
     isFar = store.isFar

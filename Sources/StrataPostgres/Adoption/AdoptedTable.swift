@@ -81,7 +81,7 @@ extension TableMapping {
       column.isAdopted = true
       // Indexes that the model declares are not made.
       column.hasPrefixIndex = false
-      column.maximumLength = adopted.lengths?[AdoptionCheck.plain(column.name)]
+      column.maximumLength = adopted.lengths?[Identifier.plain(column.name)]
       return column
     }
     return TableMapping(

@@ -47,10 +47,6 @@ struct AdoptionCheck {
 
   // MARK: Columns
 
-  static func plain(_ quoted: String) -> String {
-    String(quoted.dropFirst().dropLast()).replacing("\"\"", with: "\"")
-  }
-
   private func isOptional(_ column: ColumnMapping) -> Bool {
     let attributes = entity.attributes
     guard let slot = attributes.indices.first(where: { table.column(entity.number, $0)?.path == column.path })
@@ -59,7 +55,7 @@ struct AdoptionCheck {
   }
 
   private func reasons(_ column: ColumnMapping) -> [String] {
-    let name = Self.plain(column.name)
+    let name = Identifier.plain(column.name)
     guard let found = facts.column(name) else {
       return [
         "“\(table.plainName)” has no column “\(name)”, in which \(column.path) would be: name another one in its userInfo (\(GivenNames.columnKey))."
@@ -94,17 +90,17 @@ struct AdoptionCheck {
   var lengths: [String: Int] {
     var lengths: [String: Int] = [:]
     for column in table.columns {
-      guard column.type == .text, let type = facts.column(Self.plain(column.name))?.type,
+      guard column.type == .text, let type = facts.column(Identifier.plain(column.name))?.type,
         type.hasPrefix("character varying("), let length = Int(type.dropFirst(18).prefix { $0 != ")" })
       else { continue }
-      lengths[Self.plain(column.name)] = length
+      lengths[Identifier.plain(column.name)] = length
     }
     return lengths
   }
 
   /// Columns that the model does not name must do without a value.
   private var otherColumns: [String] {
-    let own = Set(table.columns.map { Self.plain($0.name) }).union(facts.key)
+    let own = Set(table.columns.map { Identifier.plain($0.name) }).union(facts.key)
     return facts.columns.compactMap { column in
       if AdoptedTable.columns.contains(column.name) {
         return says(column.name, "is that of a store which has taken the table over before.")
@@ -126,13 +122,13 @@ struct AdoptionCheck {
   }
 
   private func foreignKey(_ column: ColumnMapping) -> TableFacts.ForeignKey? {
-    facts.foreignKeys.first { $0.columns == 1 && $0.column == Self.plain(column.name) }
+    facts.foreignKeys.first { $0.columns == 1 && $0.column == Identifier.plain(column.name) }
   }
 
   private var foreignKeyReasons: [String] {
     table.columns.flatMap { column -> [String] in
       guard let number = column.relationship else { return [] }
-      let name = Self.plain(column.name)
+      let name = Identifier.plain(column.name)
       let target = mapping.tables[schema.relationships[number].destinationHierarchy].plainName
       guard let key = foreignKey(column), key.namespace == namespace, key.table == target,
         key.target == keys[target], key.isValid

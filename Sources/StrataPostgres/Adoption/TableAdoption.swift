@@ -65,21 +65,31 @@ struct TableAdoption {
       detail: "The tables cannot be taken over; nothing was changed. " + reasons.joined(separator: " "))
   }
 
+  /// The version of a row that somebody else inserts, in SQL: it follows from the number of the transaction, which needs no rights. A row that is deleted and inserted again
+  /// under its key, or gets the key of another one, has a version that no row of the key has had, and a higher one until the numbers begin anew, after 2²⁷ transactions.
+  /// There is room between two numbers, since each save and each further change in a transaction raises a version by one.
+  static let freshVersion =
+    "((pg_catalog.txid_current() & 134217727::bigint) * 8::bigint + 4::bigint)::integer"
+
+  /// The statement that makes the function of the trigger, or replaces it.
+  private static func triggerFunction(_ mapping: StoreMapping) -> String {
+    // Others know nothing of versions, and nothing of what is kept account of beside large values.
+    """
+    CREATE OR REPLACE FUNCTION \(mapping.qualified(AdoptedTable.trigger))() RETURNS trigger LANGUAGE plpgsql AS $strata$
+    BEGIN
+      IF pg_catalog.current_setting('strata.session', true) IS DISTINCT FROM 'on' THEN
+        NEW.strata_version := GREATEST(OLD.strata_version + 1, \(freshVersion));
+        NEW.strata_outside := NULL;
+      END IF;
+      RETURN NEW;
+    END $strata$
+    """
+  }
+
   /// The statements that make of the tables what the store needs.
   static func statements(_ mapping: StoreMapping) -> [String] {
     let function = mapping.qualified(AdoptedTable.trigger)
-    // Others know nothing of versions, and nothing of what is kept account of beside large values.
-    let trigger = """
-      CREATE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql AS $strata$
-      BEGIN
-        IF pg_catalog.current_setting('strata.session', true) IS DISTINCT FROM 'on' THEN
-          NEW.strata_version := OLD.strata_version + 1;
-          NEW.strata_outside := NULL;
-        END IF;
-        RETURN NEW;
-      END $strata$
-      """
-    return [trigger]
+    return [triggerFunction(mapping)]
       + mapping.tables.flatMap { table -> [String] in
         guard let adopted = table.adopted else { return [] }
         let code = mapping.codes[mapping.schema.hierarchies[table.hierarchy].memberNumbers[0]]
@@ -88,7 +98,7 @@ struct TableAdoption {
           + ["strata_version AS version", "strata_outside AS \(table.outside)"] + table.columns.map(\.name))
           .joined(separator: ", ")
         return [
-          "ALTER TABLE \(adopted.relation) ADD COLUMN strata_entity smallint NOT NULL DEFAULT \(code), ADD COLUMN strata_version integer NOT NULL DEFAULT 1, ADD COLUMN strata_outside bytea"
+          "ALTER TABLE \(adopted.relation) ADD COLUMN strata_entity smallint NOT NULL DEFAULT \(code), ADD COLUMN strata_version integer NOT NULL DEFAULT \(freshVersion), ADD COLUMN strata_outside bytea"
         ]
           + adopted.constraints.map {
             "ALTER TABLE \(adopted.relation) ALTER CONSTRAINT \(Identifier.quoted($0)) DEFERRABLE INITIALLY IMMEDIATE"
@@ -99,6 +109,35 @@ struct TableAdoption {
       }
   }
 
+  /// Mends tables that an earlier version has taken over: rows that others inserted again had the version 1 again. Where the role may not do that, or somebody holds
+  /// the tables, they stay as they are, and the next opening tries it again.
+  static func renew(_ mapping: StoreMapping, on connection: PostgresConnection, _ timeout: Duration) throws {
+    var question = SQLStatement(
+      "SELECT t.tgrelid::regclass::text FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace JOIN pg_catalog.pg_attribute a ON a.attrelid = t.tgrelid AND a.attname = 'strata_version' JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE pg_catalog.pg_get_expr(d.adbin, d.adrelid) = '1' AND n.nspname = "
+    )
+    question += question.bind(mapping.namespace) + "::text AND p.proname = "
+    question += question.bind(AdoptedTable.trigger) + "::text"
+    let found = try connection.run(question)
+    let relations = try (0..<found.rowCount).map { try found.text($0, 0) }.sorted()
+    if relations.isEmpty { return }
+    do {
+      // Who may not replace the function takes no table away from others.
+      try connection.run([
+        SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"), SQLStatement(triggerFunction(mapping)),
+      ])
+      try TableLocks(connection: connection, timeout: min(timeout, .seconds(1))).take(relations)
+      try connection.run(
+        relations.map {
+          SQLStatement("ALTER TABLE \($0) ALTER COLUMN strata_version SET DEFAULT \(freshVersion)")
+        } + [SQLStatement("COMMIT")])
+    } catch let error as SQLError {
+      guard connection.reset() else { throw error }
+      Diagnostics.write(
+        "tables that the store in the namespace “\(mapping.namespace)” has taken over could not be mended, so that a row that another program deletes and inserts again under its key is no conflict: open the store once as the owner of the tables. (\(error.storageError("open store", "The server")))",
+        .error)
+    }
+  }
+
   /// Gives the tables of a store back as they were found: without the columns that were added and without the store's trigger. The store's namespace is gone then.
   /// In the transaction of whoever holds the store's row.
   /// - Throws: ``SQLError``, ``StorageError``.
@@ -106,18 +145,23 @@ struct TableAdoption {
   {
     // By what they are, not by what they were called: they may have been renamed.
     var question = SQLStatement(
-      "SELECT t.tgrelid::regclass::text, k.conname::text FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace LEFT JOIN pg_catalog.pg_constraint k ON k.conrelid = t.tgrelid AND k.contype = 'f' AND k.condeferrable AND k.conname = ANY("
+      "SELECT t.tgrelid::regclass::text, k.conname::text, t.tgname::text FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace LEFT JOIN pg_catalog.pg_constraint k ON k.conrelid = t.tgrelid AND k.contype = 'f' AND k.condeferrable AND k.conname = ANY("
     )
     let constraints = try catalogue.adopted.flatMap(\.constraints).map { AttributeValue.string($0) }
     question += (question.bind(values: constraints, as: .text) ?? "NULL") + ") WHERE n.nspname = "
     question += question.bind(namespace) + "::text AND p.proname = "
     question += question.bind(AdoptedTable.trigger) + "::text"
     let found = try connection.run(question)
-    var statements = ["DROP SCHEMA \(Identifier.quoted(namespace)) CASCADE"]
+    // Views look at the columns, triggers call the function, which is in the namespace.
+    var removal = try catalogue.removal(of: namespace, on: connection)
+    let last = removal.popLast().map { [$0] } ?? []
+    var statements: [String] = []
     var relations: Set<String> = []
     for row in 0..<found.rowCount {
       let relation = try found.text(row, 0)
       if relations.insert(relation).inserted {
+        let trigger = try Identifier.quoted(found.text(row, 2))
+        statements.append("DROP TRIGGER \(trigger) ON \(relation)")
         let drops = AdoptedTable.columns.map { "DROP COLUMN \($0)" }.joined(separator: ", ")
         statements.append("ALTER TABLE \(relation) \(drops)")
       }
@@ -126,6 +170,8 @@ struct TableAdoption {
           "ALTER TABLE \(relation) ALTER CONSTRAINT \(Identifier.quoted(constraint)) NOT DEFERRABLE")
       }
     }
-    try connection.run(statements.map { SQLStatement($0) })
+    let function = StoreMapping.qualified(AdoptedTable.trigger, namespace)
+    statements.append("DROP FUNCTION IF EXISTS \(function)()")
+    try connection.run(removal + statements.map { SQLStatement($0) } + last)
   }
 }

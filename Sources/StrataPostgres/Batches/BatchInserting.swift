@@ -164,7 +164,7 @@ struct BatchInserting {
   private func hits(_ rows: [Row]) throws -> [UInt64: [ConstraintViolation]] {
     let work = ChangeSetWork(
       ChangeSet(inserts: rows.map(\.change)), writing.mapping, looksForInserts: false)
-    let questions = UniquenessQuestions(work)
+    let questions = try UniquenessQuestions(work, writing.ask)
     let statements = try questions.statements()
     let violations = statements.isEmpty ? [] : try questions.violations(writing.ask(statements))
     return Dictionary(grouping: violations.filter(\.isInStore), by: \.primaryKey)

@@ -48,7 +48,7 @@ struct ServerIndex {
     return zip(parts, columns).allSatisfy { part, wanted in
       guard let column = wanted.0 else { return false }
       let direction = isUnique || wanted.1 ? "" : " DESC"
-      let plain = column.name.dropFirst().dropLast().replacingOccurrences(of: "\"\"", with: "\"")
+      let plain = Identifier.plain(column.name)
       if isUnique || column.type != .text { return part == plain + direction }
       // The server leaves quotes out that are not needed.
       return [plain, column.name].contains {

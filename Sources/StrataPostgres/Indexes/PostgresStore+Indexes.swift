@@ -155,7 +155,10 @@ extension PostgresStore: IndexingStore {
     let table = mapping.table(ofEntity: index.owner)
     return try await Self.away {
       try self.read(isCounted: false) { _, connection in
-        Int(try connection.run(SQLStatement("SELECT pg_catalog.count(*) FROM \(table.name)")).integer(0, 0))
+        // As the building does, which reads the table as well.
+        connection.patience = nil
+        let counted = try connection.run(SQLStatement("SELECT pg_catalog.count(*) FROM \(table.name)"))
+        return Int(try counted.integer(0, 0))
       }
     }
   }

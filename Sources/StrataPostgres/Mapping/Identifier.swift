@@ -13,6 +13,21 @@ enum Identifier {
     return "\"" + (isPlain ? name : name.replacing(mark: "\"", with: "\"\"")) + "\""
   }
 
+  /// The name without the quotes. By scalars: a quote and a combining mark behind it are one character.
+  static func plain(_ quoted: String) -> String {
+    var scalars = String.UnicodeScalarView()
+    var isFirst = false
+    for scalar in quoted.unicodeScalars.dropFirst().dropLast() {
+      // Each quote within the name stands twice.
+      if scalar == "\"" {
+        isFirst.toggle()
+        if !isFirst { continue }
+      }
+      scalars.append(scalar)
+    }
+    return String(scalars)
+  }
+
   /// - Throws: ``StorageError`` `.invalid` for a name that the server does not take as it is.
   static func check(_ name: String) throws {
     guard !name.isEmpty, name.utf8.count <= longest, !name.unicodeScalars.contains("\0") else {

@@ -30,6 +30,7 @@ struct PostgresMigration {
   /// - Throws: `CoreDataError` 134190 when it cannot be inferred, 134130 and 134110 when something would be lost, 134111 for values that must be unique and are not;
   ///   ``SQLError``, ``StorageError``. The store is what it was then.
   func run() throws {
+    connection.patience = PostgresConnection.writingPatience(timeout)
     try connection.run(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
     try connection.run([TableLocks.limit(timeout), AdvisoryLock.tables(of: namespace).waiting])
     guard case .store = try Catalogue.find(namespace, on: connection) else {
@@ -43,6 +44,8 @@ struct PostgresMigration {
     guard case .store(let catalogue) = try Catalogue.find(namespace, on: connection) else {
       throw SQLResult.damaged
     }
+    // From here on it takes as long as it takes.
+    connection.patience = nil
     let wanted = schema.model.entityVersionHashesByName.filter { held.contains($0.key) }
     let keepsHistory = try catalogue.versionHashes == wanted || migrate(catalogue, wanted)
     try connection.run(SQLStatement("COMMIT"))
@@ -72,12 +75,11 @@ struct PostgresMigration {
     // The store's model as it is read is nobody's class.
     for entity in model.entities { entity.managedObjectClass = nil }
     let source = try model.schema()
-    let inferred = try InferredMigration(
-      from: source, holding: Set(catalogue.versionHashes.keys), to: schema)
-    try requireHeld(inferred.plan)
+    let (inferred, strangers) = try infer(from: source, holding: Set(catalogue.versionHashes.keys))
     let old = try MappingBuilder.mapping(
       source, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
       generation: catalogue.generation, requiresGivenNames: false)
+    try requireNone(of: strangers, old)
     let counting = LossCounting(plan: inferred.plan, losses: inferred.losses, mapping: old)
     _ = try inferred.requirePermission(
       permission, stored: catalogue.versionHashes, wanted: wanted, lineage: catalogue.lineage
@@ -107,10 +109,30 @@ struct PostgresMigration {
     return keepsHistory
   }
 
-  private func requireHeld(_ plan: MigrationPlan) throws {
-    for entity in plan.entities.compactMap({ $0 }) where !held.contains(entity.destination.name) {
+  /// What can be inferred, without the entities of the store whose counterparts the configuration does not hold; and these.
+  private func infer(from source: Schema, holding names: Set<String>) throws -> (
+    inferred: InferredMigration, strangers: [EntitySchema]
+  ) {
+    var strangers: [EntitySchema] = []
+    while true {
+      let inferred = try InferredMigration(
+        from: source, holding: names.subtracting(strangers.map(\.name)), to: schema)
+      let more = inferred.plan.entities.compactMap { $0 }.filter { !held.contains($0.destination.name) }
+      if more.isEmpty { return (inferred, strangers) }
+      strangers += more.map(\.source)
+    }
+  }
+
+  /// What the configuration does not hold would be lost.
+  private func requireNone(of strangers: [EntitySchema], _ old: StoreMapping) throws {
+    for entity in strangers where !entity.isAbstract {
+      let found = try connection.run(
+        SQLStatement(
+          "SELECT 1 FROM \(old.table(ofEntity: entity.number).name) t WHERE t.entity = \(old.codes[entity.number]) LIMIT 1"
+        ))
+      if found.rowCount == 0 { continue }
       throw CoreDataError(
-        .migration, "The store holds objects of \(entity.source.name), and the configuration does not.")
+        .migration, "The store holds objects of \(entity.name), and the configuration does not.")
     }
   }
 

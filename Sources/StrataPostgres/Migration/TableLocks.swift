@@ -37,7 +37,12 @@ struct TableLocks {
   /// The statement that limits how long statements of the transaction wait for locks.
   static func limit(_ duration: Duration) -> SQLStatement {
     var statement = SQLStatement("SELECT pg_catalog.set_config('lock_timeout', ")
-    statement += statement.bind("\(max(1, Int(duration.seconds * 1_000)))") + ", true)"
+    statement += statement.bind("\(duration.milliseconds)") + ", true)"
     return statement
   }
+}
+
+extension Duration {
+  /// Milliseconds as the server and the system take them for a limit: at least one, and at most those of 24 days.
+  var milliseconds: Int32 { Int32(min(max(seconds * 1_000, 1), Double(Int32.max))) }
 }

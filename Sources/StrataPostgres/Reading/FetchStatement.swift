@@ -43,7 +43,7 @@ struct FetchStatement {
       for sort in request.sorts {
         Self.add(sort, table, resolved, mapping, &predicates, alias, &joins, &order)
       }
-      order += "\(alias).pk"
+      order += request.keysDescend ? "\(alias).pk DESC" : "\(alias).pk"
     }
     if isDecided, mode == .count || mode == .identifiers { conditions.append(table.guardCondition) }
     decoding = RowDecoding(mapping, table, entities: resolved.entityNumbers, alias: alias)

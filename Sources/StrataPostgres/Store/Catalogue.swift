@@ -215,12 +215,32 @@ struct Catalogue: Sendable {
       .map { StoreMapping.qualified($0, namespace) }
   }
 
-  private static func relations(of namespace: String, on connection: PostgresConnection) throws -> Set<String>
-  {
+  /// How the server says that something depends on what is to be dropped.
+  static let dependedOnState = "2BP01"
+
+  /// The statements that drop the namespace with all that the store has made in it, and nothing else: what depends on that, or is left, makes them fail.
+  func removal(of namespace: String, on connection: PostgresConnection) throws -> [SQLStatement] {
+    let own = Self.reservedNames.union(
+      names.filter { name in ["table ", "join ", "sequence "].contains { name.key.hasPrefix($0) } }.values)
+    func found(_ kinds: String) throws -> String {
+      try Self.relations(of: namespace, kinds, on: connection).filter(own.contains).sorted()
+        .map { StoreMapping.qualified($0, namespace) }.joined(separator: ", ")
+    }
+    // All at once: they refer to each other. What belongs to columns goes with these.
+    let drops = try [
+      ("VIEW", found("'v'")), ("TABLE", found("'r', 'p'")), ("SEQUENCE", found("'S'")),
+    ]
+    return drops.filter { !$1.isEmpty }.map { SQLStatement("DROP \($0) IF EXISTS \($1)") }
+      + [SQLStatement("DROP SCHEMA \(Identifier.quoted(namespace))")]
+  }
+
+  private static func relations(
+    of namespace: String, _ kinds: String = "'r', 'p', 'v', 'f', 'm'", on connection: PostgresConnection
+  ) throws -> Set<String> {
     var question = SQLStatement(
       "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = "
     )
-    question += question.bind(namespace) + "::text AND c.relkind IN ('r', 'p', 'v', 'f', 'm')"
+    question += question.bind(namespace) + "::text AND c.relkind IN (\(kinds))"
     let found = try connection.run(question)
     return try Set((0..<found.rowCount).map { try found.text($0, 0) })
   }

@@ -5,7 +5,12 @@ import StrataCore
 final class PostgresSnapshot: WalkedSnapshot {
   private struct State {
     var connection: PostgresConnection?
+    /// Whether the server has ended the transaction.
+    var isLost = false
   }
+
+  /// Behind what makes the state: what the server refuses afterwards is taken back up to here, so that the state goes on.
+  private static let savepoint = "strata_state"
 
   private let pool: ConnectionPool
   private let mapping: StoreMapping
@@ -28,6 +33,7 @@ final class PostgresSnapshot: WalkedSnapshot {
           SQLStatement("LOCK TABLE \(mapping.tableNames.joined(separator: ", ")) IN ACCESS SHARE MODE"),
           SQLStatement("SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true)"),
           SQLStatement("SELECT commit_number FROM \(mapping.qualified("strata_store"))"),
+          SQLStatement("SAVEPOINT \(Self.savepoint)"),
         ], deadline: ContinuousClock.now + timeout)
     } catch {
       pool.giveBack(connection)
@@ -54,6 +60,11 @@ final class PostgresSnapshot: WalkedSnapshot {
 
   private func read<R>(_ body: (PostgresReading) throws -> sending R) throws -> R {
     try state.withLock { state in
+      if state.isLost {
+        throw StorageError(
+          .unreachable, operation: "read snapshot", path: "",
+          detail: "The generation has ended: its transaction on the server is gone. Pin the newest state.")
+      }
       guard let connection = state.connection else {
         throw StorageError(
           .closed, operation: "read snapshot", path: "", detail: "The snapshot was released.")
@@ -63,6 +74,14 @@ final class PostgresSnapshot: WalkedSnapshot {
           PostgresReading(
             mapping, identifier: identifier, connection: connection, deadline: ContinuousClock.now + timeout))
       } catch let error as SQLError {
+        do {
+          try connection.run(
+            SQLStatement("ROLLBACK TO SAVEPOINT \(Self.savepoint)"),
+            deadline: ContinuousClock.now + timeout)
+        } catch {
+          // The connection goes back when the snapshot is released.
+          state.isLost = true
+        }
         throw error.storageError("read snapshot", pool.address.words)
       }
     }

@@ -122,6 +122,9 @@ package final class PostgresStore: StoreEngine {
             schema, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
             generation: catalogue.generation, requiresGivenNames: !options.ignoresModelVersion)
           try requireAdopted(mapping, options)
+          if mapping.isAdopted, !options.isReadOnly {
+            try TableAdoption.renew(mapping, on: connection, options.timeout)
+          }
           return (catalogue, mapping)
         case .strangers, .nothing:
           throw StorageError(
@@ -576,6 +579,6 @@ package final class PostgresStore: StoreEngine {
     // Whoever passes a multiple of 512: programs that end after a few saves, too.
     let last = number + UInt64(max(run.marks.count, 1)) - 1
     guard last / 512 != (max(number, 1) - 1) / 512 else { return }
-    try? CommitRun.trim(mapping, connection, newest: number)
+    try? CommitRun.trim(mapping, connection, newest: number, deadline())
   }
 }

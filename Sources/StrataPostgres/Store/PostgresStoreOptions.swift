@@ -7,7 +7,7 @@ public struct PostgresStoreOptions: Sendable {
   public var isReadOnly = false
   /// Whether a store is made where there is none. Default true.
   public var createsStore = true
-  /// How long a save or a read waits for the server, for a connection and for others who write, before it fails. Default: 30 seconds.
+  /// How long opening, a save or a read waits for the server, for a connection and for others who write, before it fails. Default: 30 seconds.
   public var timeout: Duration = .seconds(30)
   /// The most connections to the server, at least two. Default 12. A third of them may be held by pinned query generations.
   public var maximumConnections = 12
@@ -83,16 +83,23 @@ public enum PostgresStores {
   }
 
   /// Replaces the program's own metadata of the store at `url`; the standard keys stay.
-  /// - Throws: as `metadata(at:options:)`; ``StorageError`` `.refused` without the right to write.
+  /// - Throws: as `metadata(at:options:)`; `CoreDataError` 134070 for another UUID than the store's; ``StorageError`` `.refused` without the right to write; `.serverBusy` when others write to the store longer than the timeout.
   public static func setMetadata(
     _ metadata: StoreMetadata, at url: URL, options: PostgresStoreOptions = PostgresStoreOptions()
   ) throws {
-    let namespace = try ServerAddress(url).namespace
-    try withCatalogue(url, options) { _, connection in
+    let (namespace, identifier) = (try ServerAddress(url).namespace, try metadata.givenIdentifier())
+    try withCatalogue(url, options) { catalogue, connection in
+      if let identifier, identifier != catalogue.identifier {
+        throw CoreDataError(.persistentStoreOperation, "A store on PostgreSQL keeps its UUID.")
+      }
       var statement = SQLStatement(
         "UPDATE \(StoreMapping.qualified("strata_store", namespace)) SET metadata = ")
       statement += statement.bind(try Catalogue.text(metadata))
-      try connection.run(statement)
+      connection.patience = PostgresConnection.writingPatience(options.timeout)
+      try connection.run([
+        SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"), TableLocks.limit(options.timeout), statement,
+        SQLStatement("COMMIT"),
+      ])
     }
   }
 
@@ -159,15 +166,17 @@ public enum PostgresStores {
     }
   }
 
-  /// Deletes the store at `url`: its namespace, with all that is in it. Where there is none, nothing happens.
+  /// Deletes the store at `url`: its namespace, with all that the store has made in it. Where there is none, nothing happens.
   ///
   /// Tables of somebody else's that the store has taken over stay, with all rows, without what was added to them.
   ///
   /// Whoever has the store open gets ``StorageError`` of kind `damaged` or `replaced` from then on.
-  /// - Throws: ``StorageError`` `.notADatabase` for a namespace that holds other tables, or more tables than the store's own: then nothing is deleted; `.refused` without the right;
-  ///   `.serverBusy` when somebody holds a table longer than the timeout.
+  /// - Throws: ``StorageError`` `.notADatabase` for a namespace that holds other tables, or more tables than the store's own; `.refused` without the right, and
+  ///   when something of somebody else's depends on the store's tables, such as a view in another namespace, with its name; `.serverBusy` when somebody holds a
+  ///   table longer than the timeout. Nothing is deleted then.
   public static func destroy(at url: URL, options: PostgresStoreOptions = PostgresStoreOptions()) throws {
     try withConnection(url, options) { address, connection in
+      connection.patience = PostgresConnection.writingPatience(options.timeout)
       try connection.run(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
       try connection.run(TableLocks.limit(options.timeout))
       switch try Catalogue.find(address.namespace, on: connection) {
@@ -189,10 +198,15 @@ public enum PostgresStores {
         // And so may somebody who has made a table.
         let late = try newest.strangers(in: address.namespace, on: connection)
         guard late.isEmpty else { throw strangers(address.namespace, late) }
-        if try newest.adopted.isEmpty {
-          try connection.run(SQLStatement("DROP SCHEMA \(Identifier.quoted(address.namespace)) CASCADE"))
-        } else {
-          try TableAdoption.giveBack(newest, of: address.namespace, on: connection)
+        do {
+          if try newest.adopted.isEmpty {
+            try connection.run(newest.removal(of: address.namespace, on: connection))
+          } else {
+            try TableAdoption.giveBack(newest, of: address.namespace, on: connection)
+          }
+        } catch let error as SQLError where error.state == Catalogue.dependedOnState {
+          _ = connection.reset()
+          throw dependedOn(address.namespace, error)
         }
       }
       try connection.run(SQLStatement("COMMIT"))
@@ -204,6 +218,15 @@ public enum PostgresStores {
       .notADatabase, operation: "destroy store", path: "",
       detail:
         "The namespace “\(namespace)” holds tables that are not the store's\(names.isEmpty ? "" : " (\(names.prefix(5).joined(separator: ", ")))"); nothing was deleted."
+    )
+  }
+
+  /// The server's detail names objects, and no values.
+  private static func dependedOn(_ namespace: String, _ error: SQLError) -> StorageError {
+    StorageError(
+      .refused, operation: "destroy store", path: "",
+      detail:
+        "Something that is not the store's depends on the store in the namespace “\(namespace)”, and would be gone with it; nothing was deleted. Drop it before. The server says: \(error.message). \(error.detail.split(separator: "\n").prefix(5).joined(separator: "; ")). (SQLSTATE \(error.state))"
     )
   }
 
@@ -224,7 +247,8 @@ public enum PostgresStores {
     let deadline = ContinuousClock.now + options.timeout
     while true {
       do {
-        return try PostgresConnection(address, password: options.password?(), deadline: deadline)
+        return try PostgresConnection(
+          address, password: options.password?(), deadline: deadline, patience: options.timeout)
       } catch {
         guard PostgresConnection.mayTryAgain(after: error, until: deadline) else { throw error }
       }

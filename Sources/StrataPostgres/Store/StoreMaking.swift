@@ -20,6 +20,7 @@ extension PostgresStore {
     _ mapping: StoreMapping, _ held: Set<String>, _ connection: PostgresConnection,
     _ options: PostgresStoreOptions
   ) throws -> Catalogue.Finding {
+    connection.patience = PostgresConnection.writingPatience(options.timeout)
     try connection.run(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
     try connection.run([
       TableLocks.limit(options.timeout), AdvisoryLock.tables(of: mapping.namespace).waiting,

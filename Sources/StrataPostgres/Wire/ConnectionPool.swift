@@ -28,7 +28,7 @@ final class ConnectionPool: Sendable {
     self.password = password
   }
 
-  /// A connection that does not belong to the pool.
+  /// A connection that does not belong to the pool. Statements without a deadline take as long as they like.
   /// - Throws: ``StorageError`` as ``withConnection(_:)``; what gives the password.
   func makeSeparate() throws -> PostgresConnection {
     try PostgresConnection(address, password: password?(), deadline: ContinuousClock.now + patience)
@@ -50,18 +50,22 @@ final class ConnectionPool: Sendable {
   }
 
   /// A connection to be kept until `giveBack`; nil when `share`, of all that there may be, are lent already.
-  func borrow(share: Int) throws -> PostgresConnection? {
-    let isTooMany = state.withLock { $0.count - $0.idle.count >= share }
-    return isTooMany ? nil : try borrow(until: nil)
-  }
+  func borrow(share: Int) throws -> PostgresConnection? { try borrow(until: nil, share: share) }
 
   private func borrow(until end: ContinuousClock.Instant?) throws -> PostgresConnection {
+    guard let connection = try borrow(until: end, share: nil) else { throw Self.closed }
+    return connection
+  }
+
+  /// - Parameter share: Nil is the answer when so many are lent, instead of waiting; looked at in the moment in which one is taken.
+  private func borrow(until end: ContinuousClock.Instant?, share: Int?) throws -> PostgresConnection? {
     let latest = ContinuousClock.now + patience
     let deadline = end.map { min($0, latest) } ?? latest
     while true {
-      enum Answer { case old(PostgresConnection), new, none }
+      enum Answer { case old(PostgresConnection), new, none, tooMany }
       let answer = try state.withLock { state throws(StorageError) -> Answer in
         if state.isClosed { throw Self.closed }
+        if let share, state.count - state.idle.count >= share { return .tooMany }
         if let connection = state.idle.popLast() { return .old(connection) }
         if state.count >= most { return .none }
         state.count += 1
@@ -69,17 +73,22 @@ final class ConnectionPool: Sendable {
       }
       switch answer {
       case .old(let connection):
-        if connection.isUsable { return connection }
+        if connection.isUsable {
+          connection.patience = patience
+          return connection
+        }
         drop(connection)
       case .new:
         do {
-          return try PostgresConnection(address, password: password?(), deadline: deadline)
+          return try PostgresConnection(
+            address, password: password?(), deadline: deadline, patience: patience)
         } catch {
           state.withLock { $0.count -= 1 }
           signal()
           // Meanwhile one of the store's own may be given back.
           guard PostgresConnection.mayTryAgain(after: error, until: deadline) else { throw error }
         }
+      case .tooMany: return nil
       case .none:
         guard wait(until: deadline) else {
           throw StorageError(

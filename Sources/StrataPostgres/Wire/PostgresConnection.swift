@@ -24,14 +24,26 @@ final class PostgresConnection: @unchecked Sendable {
   private var roundTrips = 0
   /// The process that opened it: a connection is of no use after a fork.
   private let process = getpid()
+  /// How long the server may keep silent about statements that are run without a deadline; nil for as long as it likes.
+  var patience: Duration?
+  /// So long it may keep silent at least where it is not only to read: what is being written is not given up because it is large.
+  static let leastWritingPatience = Duration.seconds(10)
+
+  /// How long the server may keep silent about statements that write, or wait for a lock up to a timeout: it tells of that itself, and has what is written still before it.
+  static func writingPatience(_ timeout: Duration) -> Duration { timeout + leastWritingPatience }
 
   /// Connects.
-  /// - Throws: ``StorageError`` `.unreachable`, `.refused`, `.missing` for a database that is not there, `.serverBusy`.
-  /// - Parameter isOfStore: Whether the session tells the trigger of adopted tables that it keeps account of versions itself.
+  /// - Throws: ``StorageError`` `.unreachable`, `.refused`, `.missing` for a database that is not there, `.serverBusy`, `.unsupportedFormat` for a server that
+  ///   is too old and for a database whose encoding is not UTF-8.
+  /// - Parameters:
+  ///   - isOfStore: Whether the session tells the trigger of adopted tables that it keeps account of versions itself.
+  ///   - patience: How long the server may keep silent about statements that are run without a deadline.
   init(
-    _ address: ServerAddress, password: String?, deadline: ContinuousClock.Instant, isOfStore: Bool = true
+    _ address: ServerAddress, password: String?, deadline: ContinuousClock.Instant, isOfStore: Bool = true,
+    patience: Duration? = nil
   ) throws {
     server = address.words
+    self.patience = patience
     var parameters = address.parameters
     // Names are looked up nowhere but where the statements say; see CVE-2018-1058.
     parameters["options"] =
@@ -44,7 +56,7 @@ final class PostgresConnection: @unchecked Sendable {
       ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "4"),
       ("tcp_user_timeout", "30000"),
     ] where parameters[key] == nil { parameters[key] = value }
-    handle = try Self.start(parameters, address.words)
+    handle = try Self.startVerified(parameters)
     // libpq would print what the server remarks by the way.
     PQsetNoticeProcessor(handle, { _, _ in }, nil)
     // Before there is a session libpq hands out words alone, with the code among them when it is asked to be verbose.
@@ -60,30 +72,24 @@ final class PostgresConnection: @unchecked Sendable {
           "Strata needs PostgreSQL 12 or newer; the server is of version \(PQserverVersion(handle) / 10_000)."
       )
     }
+    try requireUTF8()
+  }
+
+  /// Statements count characters and compare bytes of texts on the server: with another encoding they would find other rows. The server has told its encoding already.
+  private func requireUTF8() throws {
+    let encoding = PQparameterStatus(handle, "server_encoding").map { String(cString: $0) }
+    if encoding == "UTF8" { return }
+    let database = PQdb(handle).map { String(cString: $0) } ?? ""
+    throw StorageError(
+      .unsupportedFormat, operation: "connect", path: "",
+      detail:
+        "The database “\(database)” has the encoding \(encoding ?? "of a kind that the server does not tell"), and Strata needs UTF8. Make another database: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0."
+    )
   }
 
   deinit {
     // In a child process the session is still the parent's: it must not be ended, only let go of.
     if process == getpid() { PQfinish(handle) } else { _ = close(PQsocket(handle)) }
-  }
-
-  private static func start(_ parameters: [String: String], _ server: String) throws -> OpaquePointer {
-    let entries = parameters.sorted { $0.key < $1.key }
-    var keywords = entries.map { strdup($0.key) }
-    var values = entries.map { strdup($0.value) }
-    defer { (keywords + values).forEach { free($0) } }
-    keywords.append(nil)
-    values.append(nil)
-    let handle = keywords.map { UnsafePointer<CChar>($0) }.withUnsafeBufferPointer { keywords in
-      values.map { UnsafePointer<CChar>($0) }.withUnsafeBufferPointer { values in
-        PQconnectStartParams(keywords.baseAddress, values.baseAddress, 0)
-      }
-    }
-    guard let handle else {
-      throw StorageError(
-        .outOfMemory, operation: "connect", path: "", detail: "There is no memory for a connection.")
-    }
-    return handle
   }
 
   private func connect(_ deadline: ContinuousClock.Instant) throws {
@@ -193,7 +199,7 @@ final class PostgresConnection: @unchecked Sendable {
     do {
       while let first = rest.first {
         if let copied = first.copied {
-          results.append(try copy(first.text, copied, Self.patience(deadline)))
+          results.append(try copy(first.text, copied, patience(until: deadline)))
           rest.removeFirst()
         } else {
           let part = rest.prefix { !$0.isCopy }
@@ -236,7 +242,7 @@ final class PostgresConnection: @unchecked Sendable {
     roundTrips += 1
     var known = 0
     do {
-      let results = try receive(expected, Self.patience(deadline), prepared: &known)
+      let results = try receive(expected, patience(until: deadline), prepared: &known)
       guard PQexitPipelineMode(handle) == 1 else { throw lost() }
       return results
     } catch {
@@ -249,8 +255,8 @@ final class PostgresConnection: @unchecked Sendable {
   private enum Expected { case prepared, result }
 
   /// What is left until a deadline is how long the server may keep silent: an answer that is coming may take its time.
-  private static func patience(_ deadline: ContinuousClock.Instant?) -> Duration? {
-    deadline.map { max($0 - ContinuousClock.now, .milliseconds(1)) }
+  private func patience(until deadline: ContinuousClock.Instant?) -> Duration? {
+    deadline.map { max($0 - ContinuousClock.now, .milliseconds(1)) } ?? patience
   }
 
   private func makeRoom(_ statements: ArraySlice<SQLStatement>, _ deadline: ContinuousClock.Instant?) throws {
@@ -440,7 +446,7 @@ final class PostgresConnection: @unchecked Sendable {
     try requireAnswers()
     guard PQsendQuery(handle, text) == 1 else { throw lost() }
     roundTrips += 1
-    let patience = Self.patience(deadline)
+    let patience = self.patience(until: deadline)
     var last: SQLResult?
     var failure: SQLError?
     while true {
@@ -512,8 +518,7 @@ final class PostgresConnection: @unchecked Sendable {
       if let deadline {
         let left = deadline - ContinuousClock.now
         if left <= .zero { throw timeout() }
-        milliseconds = Int32(
-          clamping: left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000 + 1)
+        milliseconds = (left + .milliseconds(1)).milliseconds
       }
       let count = poll(&descriptor, 1, milliseconds)
       if count > 0 { return }

@@ -74,11 +74,12 @@ struct ServerAddress: Sendable, Hashable {
     if namespace.hasPrefix("pg_") || namespace == "information_schema" {
       throw Self.invalid("The namespace “\(namespace)” belongs to the database server.")
     }
-    // Over a network the server must prove who it is, unless the address says otherwise.
-    if parameters["sslmode"] == nil, let host = parameters["host"], !host.hasPrefix("/"),
-      parameters["service"] == nil
+    // Over a network the server must prove who it is, unless the address says otherwise. A server that the environment or a service file names is looked at by the
+    // connection: only libpq knows which one that is.
+    if parameters["sslmode"] == nil, parameters["service"] == nil,
+      Self.isOnNetwork(host: parameters["host"], hostAddress: parameters["hostaddr"])
     {
-      parameters["sslmode"] = "verify-full"
+      parameters["sslmode"] = Self.verifying
     }
     if parameters["application_name"] == nil { parameters["application_name"] = "strata" }
     self.namespace = namespace
@@ -86,9 +87,22 @@ struct ServerAddress: Sendable, Hashable {
     self.url = url
   }
 
+  /// The value of `sslmode` with which a server proves who it is.
+  static let verifying = "verify-full"
+
+  /// Whether libpq may talk to a server over a network: an address is given, or a host that is not a socket.
+  /// - Parameters:
+  ///   - host: Hosts with commas between them. A socket's folder begins with a slash, an abstract socket with @; an empty host is libpq's default, a socket.
+  ///   - hostAddress: Addresses with commas between them; an empty one leaves it to the host.
+  static func isOnNetwork(host: String?, hostAddress: String?) -> Bool {
+    let hosts = (host ?? "").split(separator: ",")
+    let addresses = (hostAddress ?? "").split(separator: ",")
+    return !addresses.isEmpty || hosts.contains { !$0.hasPrefix("/") && !$0.hasPrefix("@") }
+  }
+
   /// Host and database, for messages.
   var words: String {
-    "The server at \(parameters["host"] ?? parameters["service"] ?? "libpq's default address")"
+    "The server at \(parameters["host"] ?? parameters["hostaddr"] ?? parameters["service"] ?? "libpq's default address")"
   }
 
   private static func invalid(_ detail: String) -> StorageError {

@@ -111,7 +111,7 @@ final class ChangeSetWork {
     let written = try rows.updates(set.updates) + rows.inserts(set.inserts)
     var links = LinkChanges(self)
     try links.collect()
-    let uniqueness = UniquenessQuestions(self)
+    let uniqueness = try UniquenessQuestions(self, ask)
     let references = ReferenceQuestions(self, links)
     let placement = PlacementQuestions(self, links)
     var questions: [SQLStatement] = []
@@ -225,10 +225,13 @@ final class ChangeSetWork {
 
   private func checkConflicts(_ number: () throws -> UInt64) throws {
     var conflicts: [RowConflict] = []
+    // Rows that others have put into tables of theirs are of higher versions than the commit's number.
+    var newest: UInt32 = 0
     func expect(_ address: RowAddress, _ version: UInt32) {
       let row = stored[address]
       if version == RowDeletion.anyVersion || row?.snapshot?.version == version { return }
       if let row, isBase(version, of: row) { return }
+      newest = max(newest, version, row?.snapshot?.version ?? 0)
       conflicts.append(RowConflict(hierarchy: address.hierarchy, primaryKey: address.key, stored: row))
     }
     for change in set.updates where !assumesVersions {
@@ -248,7 +251,8 @@ final class ChangeSetWork {
       }
     }
     if conflicts.isEmpty { return }
-    throw CommitConflict(conflicts: conflicts, newestVersion: UInt32(truncatingIfNeeded: try number()))
+    newest = max(newest, UInt32(truncatingIfNeeded: try number()))
+    throw CommitConflict(conflicts: conflicts, newestVersion: newest)
   }
 
   /// Whether only derived values have changed in a row since that version.

@@ -66,7 +66,10 @@ final class CommitRun {
   /// Random numbers that tell the commits of one line of a store from those of another, by the place of the set among those that are written.
   var marks: [UInt64] = []
   /// Lets the server keep silent as long as it likes from now on.
-  func beginBatch() { isBatch = true }
+  func beginBatch() {
+    isBatch = true
+    connection.patience = nil
+  }
   /// What a batch has done, when it is committed.
   var batchChanges: BatchChanges?
 
@@ -85,10 +88,9 @@ final class CommitRun {
     self.disturbances = disturbances
   }
 
-  /// How long the server may keep silent. A save that is being written is not given up because it is large.
-  /// A batch is one statement, perhaps, that takes its time.
+  /// How long the server may keep silent. A batch is one statement, perhaps, that takes its time.
   private var limit: ContinuousClock.Instant? {
-    isBatch ? nil : max(deadline, ContinuousClock.now + .seconds(10))
+    isBatch ? nil : max(deadline, ContinuousClock.now + PostgresConnection.leastWritingPatience)
   }
   private var isBatch = false
 
@@ -187,12 +189,7 @@ final class CommitRun {
 
   func begin() {
     prologue.append(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
-    let left = max(deadline - ContinuousClock.now, .milliseconds(1))
-    let milliseconds = left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000
-    var limit = SQLStatement()
-    limit +=
-      "SELECT pg_catalog.set_config('lock_timeout', " + limit.bind("\(max(1, milliseconds))") + ", true)"
-    prologue.append(limit)
+    prologue.append(TableLocks.limit(deadline - ContinuousClock.now))
     // The rows of a save come in an order of their own, and references of somebody else's tables are looked at with each statement unless that is said.
     if mapping.isAdopted {
       prologue.append(SQLStatement("SET CONSTRAINTS ALL DEFERRED"))
@@ -465,13 +462,16 @@ final class CommitRun {
   }
 
   /// Deletes notes of commits that nobody asks for any more and that do not belong to the history.
-  static func trim(_ mapping: StoreMapping, _ connection: PostgresConnection, newest: UInt64) throws {
+  static func trim(
+    _ mapping: StoreMapping, _ connection: PostgresConnection, newest: UInt64,
+    _ deadline: ContinuousClock.Instant? = nil
+  ) throws {
     guard newest > keptCommits else { return }
     var statement = SQLStatement("DELETE FROM \(mapping.commitTable) WHERE number < ")
     statement += statement.bind(newest - keptCommits)
     statement +=
       " AND number <= (SELECT COALESCE(history_purged, commit_number) FROM \(mapping.storeTable))"
-    try connection.run(statement)
+    try connection.run(statement, deadline: deadline)
   }
 
   /// So many notes are kept.

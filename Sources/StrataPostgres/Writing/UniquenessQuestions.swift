@@ -1,3 +1,4 @@
+import Foundation
 import StrataCore
 
 /// Which rows would share the values of a uniqueness constraint after a change set.
@@ -18,9 +19,19 @@ struct UniquenessQuestions {
   private let work: ChangeSetWork
   private let questions: [Question]
 
-  init(_ work: ChangeSetWork) {
+  /// Which large value of which row.
+  private struct LargePart: Hashable {
+    let hierarchy: Int
+    let column: String
+    let key: UInt64
+  }
+
+  /// Asks for the large values among those of a constraint that a change set leaves as they are: they are in the tables only.
+  /// - Throws: what `ask` throws.
+  init(_ work: ChangeSetWork, _ ask: ChangeSetWork.Ask) throws {
     self.work = work
     let schema = work.schema
+    let unchanged = try Self.unchangedParts(work, ask)
     var questions: [Question] = []
     for index in schema.indexes where index.isUnique {
       let owner = schema.entities[index.owner]
@@ -35,9 +46,15 @@ struct UniquenessQuestions {
           rows.append((change.primaryKey, change.entity, values))
         }
       }
+      let table = work.mapping.table(ofEntity: owner.number)
       for change in work.set.updates where changes(change) {
         excluded.append(change.primaryKey)
-        if let values = Self.values(of: change, index, schema) {
+        let values = Self.values(of: change, index, schema) { slot in
+          table.column(owner.number, slot).flatMap {
+            unchanged[LargePart(hierarchy: table.hierarchy, column: $0.name, key: change.primaryKey)]
+          }
+        }
+        if let values {
           rows.append((change.primaryKey, change.entity, values))
         }
       }
@@ -46,7 +63,6 @@ struct UniquenessQuestions {
       where address.hierarchy == owner.hierarchyNumber && owner.subtree.contains(row.entity) {
         excluded.append(address.key)
       }
-      let table = work.mapping.table(ofEntity: owner.number)
       rows.sort { $0.key < $1.key }
       questions.append(
         Question(
@@ -56,10 +72,62 @@ struct UniquenessQuestions {
     self.questions = questions
   }
 
-  /// The values of a row; nil when one of them is.
-  static func values(of change: RowChange, _ index: IndexSchema, _ schema: Schema)
-    -> [AttributeValue]?
+  /// The large values of constraints that updates leave as they are while they change other values of the same constraint.
+  private static func unchangedParts(_ work: ChangeSetWork, _ ask: ChangeSetWork.Ask) throws
+    -> [LargePart: AttributeValue]
   {
+    struct Place: Hashable {
+      let hierarchy: Int
+      let column: String
+      let isData: Bool
+    }
+    guard work.set.updates.contains(where: { $0.row.hasExternalValues }) else { return [:] }
+    let schema = work.schema
+    var wanted: [Place: Set<UInt64>] = [:]
+    for index in schema.indexes where index.isUnique {
+      let owner = schema.entities[index.owner]
+      let table = work.mapping.table(ofEntity: owner.number)
+      for update in work.set.updates where owner.subtree.contains(update.entity) {
+        guard update.row.hasExternalValues,
+          index.parts.contains(where: { update.changedSlots.contains($0.slot) })
+        else { continue }
+        for part in index.parts {
+          guard case .outside = update.row.content(part.slot, of: schema.entities[update.entity]),
+            !update.externals.contains(where: { $0.slot == part.slot }),
+            let column = table.column(owner.number, part.slot)
+          else { continue }
+          let place = Place(hierarchy: table.hierarchy, column: column.name, isData: part.kind == .data)
+          wanted[place, default: []].insert(update.primaryKey)
+        }
+      }
+    }
+    if wanted.isEmpty { return [:] }
+    let places = Array(wanted.keys)
+    let results = try ask(
+      places.map { place in
+        let table = work.mapping.tables[place.hierarchy]
+        var statement = SQLStatement("SELECT t.pk, t.\(place.column) FROM \(table.name) t WHERE ")
+        statement.add("t.pk", isAnyOf: (wanted[place] ?? []).sorted())
+        return statement
+      })
+    var found: [LargePart: AttributeValue] = [:]
+    for (place, result) in zip(places, results) {
+      for row in 0..<result.rowCount {
+        guard let value = result[row, 1] else { continue }
+        let part = LargePart(
+          hierarchy: place.hierarchy, column: place.column, key: try result.key(row, 0))
+        found[part] = place.isData ? .data(Data(value.bytes)) : .string(value.text)
+      }
+    }
+    return found
+  }
+
+  /// The values of a row; nil when one of them is.
+  /// - Parameter unchanged: The value of a slot that lies outside of the row and does not come with the change.
+  static func values(
+    of change: RowChange, _ index: IndexSchema, _ schema: Schema,
+    unchanged: (Int) -> AttributeValue? = { _ in nil }
+  ) -> [AttributeValue]? {
     let entity = schema.entities[change.entity]
     var values: [AttributeValue] = []
     for part in index.parts {
@@ -67,7 +135,11 @@ struct UniquenessQuestions {
       case .value(.null): return nil
       case .value(let value): values.append(value)
       case .outside:
-        guard let value = change.externals.first(where: { $0.slot == part.slot }) else { return nil }
+        guard let value = change.externals.first(where: { $0.slot == part.slot }) else {
+          guard let value = unchanged(part.slot) else { return nil }
+          values.append(value)
+          continue
+        }
         switch part.kind {
         case .data: values.append(.data(value.bytes))
         default: values.append(.string(String(decoding: value.bytes, as: UTF8.self)))

@@ -5,6 +5,7 @@ extension ModelContext {
   /// What observers change is saved as well; a save of theirs in the same context throws 132001.
   public static let willSave = Notification.Name("SwiftData.ModelContext.willSave")
   /// Posted by `save()` when it has written, on the thread that saves; its object is the context, its user info has the identifiers that ``NotificationKey`` names.
+  /// They are there by the names of its cases as well: `userInfo["inserted"]` and `userInfo["insertedIdentifiers"]` are the same array.
   public static let didSave = Notification.Name("SwiftData.ModelContext.didSave")
 
   /// Keys of the user info of ``didSave``: their raw values.
@@ -14,11 +15,11 @@ extension ModelContext {
     /// `true` when models may have changed that the other keys do not name. Not posted by saves.
     case invalidatedAllIdentifiers
     /// The identifiers of new models, as an array.
-    case insertedIdentifiers
+    case insertedIdentifiers = "inserted"
     /// The identifiers of changed models, as an array.
-    case updatedIdentifiers
+    case updatedIdentifiers = "updated"
     /// The identifiers of deleted models, as an array.
-    case deletedIdentifiers
+    case deletedIdentifiers = "deleted"
   }
 
   /// Writes everything that is new, changed or deleted, all or nothing in each store. Without changes nothing is done and nothing posted.
@@ -65,13 +66,14 @@ extension ModelContext {
     let changed = takeIdentifiers(of: &updated)
     rows.showMerged()
     temporaryRows.removeSaved()
+    let deleted = gone.map { PersistentIdentifier($0) }
     PostingTurn.shared.withTurn {
       NotificationCenter.default.post(
         name: Self.didSave, object: self,
         userInfo: [
-          NotificationKey.insertedIdentifiers.rawValue: new,
-          NotificationKey.updatedIdentifiers.rawValue: changed,
-          NotificationKey.deletedIdentifiers.rawValue: gone.map { PersistentIdentifier($0) },
+          NotificationKey.insertedIdentifiers.rawValue: new, "insertedIdentifiers": new,
+          NotificationKey.updatedIdentifiers.rawValue: changed, "updatedIdentifiers": changed,
+          NotificationKey.deletedIdentifiers.rawValue: deleted, "deletedIdentifiers": deleted,
         ])
     }
   }

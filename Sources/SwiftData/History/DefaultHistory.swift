@@ -160,10 +160,11 @@ private enum Tombstones {
   static func keyPaths<Model: PersistentModel>(_ names: Set<String>, of type: Model.Type)
     -> [any PartialKeyPath<Model> & Sendable]
   {
-    ModelDescriptor.of(type).properties.compactMap { property in
-      guard names.contains(property.name), let path = property.keyPath as? PartialKeyPath<Model> else {
-        return nil
-      }
+    let descriptor = ModelDescriptor.of(type)
+    return descriptor.properties.compactMap { property in
+      guard names.contains(property.name),
+        let path = descriptor.keyPath(to: property) as? PartialKeyPath<Model>
+      else { return nil }
       // Unsafe: key paths of stored properties capture nothing.
       return unsafeBitCast(path, to: (any PartialKeyPath<Model> & Sendable).self)
     }
@@ -173,9 +174,10 @@ private enum Tombstones {
     -> [(PartialKeyPath<Model>, any Sendable)]
   {
     guard let stored else { return [] }
-    return ModelDescriptor.of(type).properties.compactMap { property in
-      guard let path = property.keyPath as? PartialKeyPath<Model>, let value = stored[property.name],
-        case .attribute(let storage) = property.kind
+    let descriptor = ModelDescriptor.of(type)
+    return descriptor.properties.compactMap { property in
+      guard let path = descriptor.keyPath(to: property) as? PartialKeyPath<Model>,
+        let value = stored[property.name], case .attribute(let storage) = property.kind
       else { return nil }
       do {
         let made: Any?

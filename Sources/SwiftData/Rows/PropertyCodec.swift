@@ -202,6 +202,9 @@ final class RowCompositeCodec<Value>: PropertyCodec<Value> {
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
     if row.isFollowed, case .composite(let shape) = storage.form {
       row.noteFollowed(slot: property.slot)
+      if let answer = CompositeAnswer.current, answer.property === property.descriptor {
+        return answer.value as? Value
+      }
       // What lies behind an optional need not be followed.
       return storage.isOptional ? nil : shape.placeholder as? Value
     }

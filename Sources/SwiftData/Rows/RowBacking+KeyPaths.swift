@@ -6,20 +6,25 @@ extension RowBacking: KeyPathStandIn {
   }
 
   // A key path through an optional cannot be put together to be compared. Its description names fields that are stored, and tells everything computed by its code.
-  static func element(ofComposite name: String, at keyPath: AnyKeyPath) -> String? {
+  static func element(
+    ofComposite name: String, at keyPath: AnyKeyPath, steps: Int, following follow: () -> Any?
+  ) -> String? {
     guard let property = ModelDescriptor.of(Model.self).property(named: name),
       case .attribute(let storage) = property.kind, case .composite(let shape) = storage.form
     else { return nil }
     // `\Trip.<computed 0x00005586a0ba81f0 (Optional<Place>)>` and `\Trip.<computed 0x00005586a0ba81f0 (Optional<Place>)>?.spot?.latitude?`
-    let own = property.keyPath.debugDescription
-    let whole = keyPath.debugDescription
-    guard let code = own.range(of: "<computed ").map({ own[$0.lowerBound...] }),
-      let place = whole.range(of: code, options: .backwards)
+    let parts = keyPath.debugDescription.components(separatedBy: "<computed ")
+    guard parts.count == steps + 1, let last = parts.last,
+      let type = last.range(of: " (\(Swift.type(of: property.keyPath).valueType))>"),
+      last[..<type.lowerBound].allSatisfy({ $0.isHexDigit || $0 == "x" })
     else { return nil }
-    let rest = whole[place.upperBound...]
+    let rest = last[type.upperBound...]
     if rest.contains("<") { return nil }
     let names = rest.split(separator: ".").map { $0.filter { $0 != "?" && $0 != "!" } }.filter { !$0.isEmpty }
-    return shape.elementName(ofProperties: names[...])
+    guard let element = names.isEmpty ? "" : shape.elementName(ofProperties: names[...]) else { return nil }
+    if property.keyPath.debugDescription.hasSuffix("<computed " + last[..<type.upperBound]) { return element }
+    // A subclass and a protocol have code of their own for what the class declares, and so has what is computed of it.
+    return shape.isHandedOut(element, of: property, following: follow) ? element : nil
   }
 
   // `price ?? 0` shows every price, and something else for nil.

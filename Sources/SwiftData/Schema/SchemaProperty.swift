@@ -44,13 +44,15 @@ extension Schema {
   /// One property as the class of a model describes it. `@Model` writes these.
   public struct PropertyMetadata {
     let name: String
-    let keypath: AnyKeyPath
+    fileprivate(set) var keypath: AnyKeyPath
     let defaultValue: Any?
     let metadata: (any SchemaProperty)?
+    /// What `#Unique` or `#Index` says, when that is what the entry tells; nil for a property.
+    var key: (any SchemaProperty)? { metadata.flatMap { $0.isAttribute || $0.isRelationship ? nil : $0 } }
 
     /// - Parameters:
     ///   - name: The property's name.
-    ///   - keypath: The key path to it, from the class that declares it.
+    ///   - keypath: The key path to it, from the class that declares it or one that inherits it.
     ///   - defaultValue: What a new object starts with; nil for none.
     ///   - metadata: What `@Attribute` or `@Relationship` says.
     public init(
@@ -61,6 +63,21 @@ extension Schema {
       self.defaultValue = defaultValue
       self.metadata = metadata
     }
+  }
+}
+
+/// What a submodel inherits, told by key paths of its own: those are other ones than its superclass has. What `@Model` writes calls it.
+/// - Parameters:
+///   - metadata: What the superclass says.
+///   - keyPaths: For each property of that, in order, the key path from the submodel.
+public func _inherited(_ metadata: [Schema.PropertyMetadata], at keyPaths: [AnyKeyPath])
+  -> [Schema.PropertyMetadata]
+{
+  var keyPaths = keyPaths.makeIterator()
+  return metadata.map { entry in
+    var entry = entry
+    if entry.key == nil, let keyPath = keyPaths.next() { entry.keypath = keyPath }
+    return entry
   }
 }
 

@@ -52,6 +52,55 @@ struct PredicateTests {
   @Test("There are as many cases as are run")
   func everyCaseRuns() { #expect(Self.cases.count == 24) }
 
+  @Test("A collection is one constant as an argument, and a list of expressions in braces")
+  func collections() throws {
+    let context = try BirdStand().stocked()
+    func right(_ predicate: NSPredicate) throws -> CoreData.NSExpression {
+      try #require(predicate as? NSComparisonPredicate).rightExpression
+    }
+    for argument: Any in [
+      ["swan", "coot"], Set(["swan", "coot"]), NSArray(array: ["swan", "coot"]),
+      NSSet(array: ["swan", "coot"]), NSOrderedSet(array: ["swan", "coot"]),
+      ["swan", NSNull(), "coot"] as [Any],
+    ] {
+      let predicate = NSPredicate(format: "name IN %@", argumentArray: [argument])
+      #expect(try right(predicate).expressionType == .constantValue)
+      #expect(try right(predicate).constantValue != nil)
+      #expect(try names(predicate, in: context) == ["coot", "swan"])
+      let all = try context.fetch(Bird.fetchRequest())
+      #expect(all.count { predicate.evaluate(with: $0) } == 2)
+    }
+    let listed = NSPredicate(format: "name IN {'swan', 'coot'}")
+    #expect(try right(listed).expressionType == .aggregate)
+    #expect(listed.isEqual(NSPredicate(format: "name IN %@", ["swan", "coot"])))
+    #expect(listed.description == NSPredicate(format: "name IN %@", ["swan", "coot"]).description)
+    let between = NSPredicate(format: "tally BETWEEN %@", [3, 7])
+    #expect(try right(between).constantValue as? [Int] == [3, 7])
+    #expect(try names(between, in: context) == ["gull", "swan", "wren"])
+    let numbers = CoreData.NSExpression(format: "%@", [1, 2])
+    #expect(numbers.expressionType == .constantValue && numbers.constantValue as? [Int] == [1, 2])
+    let sum = CoreData.NSExpression(format: "sum:(%@)", [1, 2])
+    #expect(sum.expressionValue(with: nil, context: nil) as? Int == 3)
+    let template = NSPredicate(format: "name IN $names AND tally IN %@", [3, 12])
+    let filled = template.withSubstitutionVariables(["names": ["swan", "wren"]])
+    #expect(try names(filled, in: context) == ["swan"])
+  }
+
+  @Test("A sum of more than 64 bits is a decimal in memory")
+  func largeSums() throws {
+    let context = try BirdStand().stocked()
+    let birds = try context.fetch(Bird.fetchRequest()).filter { $0.site?.name == "Lake" }
+    for bird in birds { bird.tally = .max }
+    let bird = try #require(birds.first)
+    #expect(NSPredicate(format: "site.birds.@sum.tally > 0").evaluate(with: bird))
+    let exact = NSDecimalNumber(string: "18446744073709551614")
+    #expect(NSPredicate(format: "site.birds.@sum.tally == %@", exact).evaluate(with: bird))
+    #expect(NSPredicate(format: "site.birds.@avg.tally > 9000000000000000000").evaluate(with: bird))
+    #expect(NSPredicate(format: "sum:(site.birds.tally) > 0").evaluate(with: bird))
+    let sum = bird.value(forKeyPath: "site.birds.@sum.tally") as? NSDecimalNumber
+    #expect(sum == exact)
+  }
+
   @Test("Rule 107: objects and identifiers are interchangeable")
   func objectsAndIdentifiers() throws {
     let context = try BirdStand().stocked()

@@ -61,6 +61,41 @@ struct FetchedResultsTests {
       fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: sections, cacheName: nil)
   }
 
+  @Test("Sections by numbers and truth values are called as NSNumber describes them on Apple's systems")
+  func numbersAsSections() throws {
+    let stand = try BirdStand { model in
+      for (name, type) in [("isHeavy", .boolean), ("exactWeight", .double)]
+        as [(String, NSAttributeDescription.AttributeType)]
+      {
+        let attribute = NSAttributeDescription()
+        attribute.name = name
+        attribute.type = type
+        attribute.isOptional = true
+        attribute.isTransient = true
+        model.entitiesByName["Bird"]?.properties.append(attribute)
+      }
+    }
+    let context = try stand.stocked()
+    let birds = try context.fetch(Bird.fetchRequest())
+    for bird in birds { bird.weight = bird.tally > 5 ? 7.5 : 2 }
+    try context.save()
+    for bird in birds {
+      bird.setValue(bird.weight > 3, forKey: "isHeavy")
+      bird.setValue(Double(bird.weight), forKey: "exactWeight")
+    }
+    let byWeight = controller(context, sections: "weight")
+    try byWeight.performFetch()
+    #expect(byWeight.sections?.map(\.name) == ["2", "7.5"])
+    for (path, wanted) in [("isHeavy", ["0", "1"]), ("exactWeight", ["2", "7.5"])] {
+      let request = NSFetchRequest<Bird>(entityName: "Bird")
+      request.sortDescriptors = [NSSortDescriptor(key: "weight", ascending: true)]
+      let controller = NSFetchedResultsController(
+        fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: path, cacheName: nil)
+      try controller.performFetch()
+      #expect(controller.sections?.map(\.name) == wanted, "\(path)")
+    }
+  }
+
   @Test("Rule 242: an empty list of sort descriptors leaves the order to the store")
   func storesOrder() throws {
     let context = try BirdStand().stocked()

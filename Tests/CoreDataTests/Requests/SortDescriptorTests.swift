@@ -107,4 +107,17 @@ struct SortDescriptorTests {
     #expect(numbers.compactMap { ($0 as? NSNumber)?.intValue } == [1, 2, 3])
     #expect(sort.comparator("a", "b") == .orderedAscending)
   }
+
+  @Test("A sort descriptor knows the method that compares, where one does")
+  func selectors() {
+    #expect(NSSortDescriptor(key: "name", ascending: true).selector == "compare:")
+    let standard = NSSortDescriptor(
+      key: "name", ascending: true, selector: Selector("localizedStandardCompare:"))
+    #expect(standard.selector == "localizedStandardCompare:")
+    #expect((standard.reversedSortDescriptor as? NSSortDescriptor)?.selector == standard.selector)
+    #expect(NSSortDescriptor(keyPath: \Bird.name, ascending: true).selector == "compare:")
+    #expect(NSSortDescriptor(keyPath: \Bird.tally, ascending: true).selector == "compare:")
+    let function = NSSortDescriptor(key: "name", ascending: true) { _, _ in .orderedSame }
+    #expect(function.selector == nil)
+  }
 }

@@ -87,6 +87,68 @@ struct DestroyedStoreTests {
     }
   }
 
+  @Test("A backup is moved to the place of the store that was destroyed")
+  func restored() throws {
+    let backup = folder.appendingPathComponent("backup.sqlite")
+    let coordinator = try Journal.makeCoordinator(at: url)
+    try fill(coordinator, "saved")
+    try coordinator.replacePersistentStore(at: backup, withPersistentStoreFrom: url, type: .sqlite)
+    try fill(coordinator, "later")
+    try coordinator.remove(coordinator.persistentStores[0])
+    try #require(chmod(url.path, 0o640) == 0)
+    try coordinator.destroyPersistentStore(at: url, type: .sqlite)
+    let added = try coordinator.addPersistentStore(type: .sqlite, at: backup)
+    let restored = try coordinator.migratePersistentStore(added, to: url, type: .sqlite)
+    #expect(coordinator.persistentStores == [restored] && restored.url == url)
+    #expect(try Journal.savedTitles(coordinator) == ["saved"])
+    var status = stat()
+    #expect(lstat(url.path, &status) == 0 && status.st_mode & 0o777 == 0o640)
+    // Now there is a store, which is not replaced.
+    let other = try Journal.makeCoordinator(at: backup)
+    #expect(throws: CocoaError.self) {
+      try other.migratePersistentStore(other.persistentStores[0], to: url, type: .sqlite)
+    }
+    #expect(try Journal.savedTitles(coordinator) == ["saved"])
+  }
+
+  @Test("A store is moved to no file that holds something; a destroyed one stays so when moving fails")
+  func notRestored() throws {
+    let source = folder.appendingPathComponent("b.sqlite")
+    let coordinator = try Journal.makeCoordinator(at: source)
+    let store = coordinator.persistentStores[0]
+    try fill(coordinator, "kept")
+    // Also a store without records is one.
+    let empty = try Journal.makeCoordinator(at: url)
+    try empty.remove(empty.persistentStores[0])
+    let whole = try Data(contentsOf: url)
+    for content in [whole, Data("no store at all".utf8), Data()] {
+      try content.write(to: url)
+      #expect(throws: CocoaError.self) {
+        try coordinator.migratePersistentStore(store, to: url, type: .sqlite)
+      }
+      #expect(try Data(contentsOf: url) == content)
+    }
+    try coordinator.destroyPersistentStore(at: url, type: .sqlite)
+    let left = try Data(contentsOf: url)
+    // The copy cannot be opened: its model's version is not this one's.
+    let model = Journal.makeModel()
+    let note = NSAttributeDescription()
+    note.name = "note"
+    note.attributeType = .stringAttributeType
+    let entity = try #require(model.entitiesByName["Entry"])
+    entity.properties += [note]
+    let newer = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.remove(store)
+    let opened = try newer.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: source,
+      options: [
+        NSReadOnlyPersistentStoreOption: true, NSIgnorePersistentStoreVersioningOption: true,
+      ])
+    #expect(throws: CocoaError.self) { try newer.migratePersistentStore(opened, to: url, type: .sqlite) }
+    #expect(newer.persistentStores == [opened])
+    #expect(try Data(contentsOf: url) == left)
+  }
+
   @Test("A store that another coordinator of the process has attached is not destroyed")
   func attachedElsewhere() throws {
     let other = try Journal.makeCoordinator(at: url)

@@ -90,19 +90,31 @@ struct StoreInUseTests {
     #expect(try titles("a") == [])
   }
 
-  @Test("An attached store that another process uses is neither moved nor destroyed, and stays attached")
+  @Test("An attached store that another process uses is neither replaced nor destroyed, and stays attached")
   func attached() async throws {
     let coordinator = try Journal.makeCoordinator(at: url("a"))
     let store = coordinator.persistentStores[0]
     try await whileOpenElsewhere("a") {
-      expectBusy { try coordinator.migratePersistentStore(store, to: url("c"), type: .sqlite) }
-      #expect(!FileManager.default.fileExists(atPath: url("c").path))
       expectBusy { try coordinator.destroyPersistentStore(at: url("a"), type: .sqlite) }
+      expectBusy {
+        try coordinator.replacePersistentStore(at: url("a"), withPersistentStoreFrom: url("b"), type: .sqlite)
+      }
       #expect(coordinator.persistentStores == [store])
     }
-    let moved = try coordinator.migratePersistentStore(store, to: url("c"), type: .sqlite)
-    #expect(coordinator.persistentStores == [moved])
     #expect(try Journal.savedTitles(coordinator).sorted() == ["of a", "saved elsewhere"])
+  }
+
+  @Test("An attached store that another process uses is moved; the other process goes on with the old file")
+  func moved() async throws {
+    let coordinator = try Journal.makeCoordinator(at: url("a"))
+    try await whileOpenElsewhere("a") {
+      let moved = try coordinator.migratePersistentStore(
+        coordinator.persistentStores[0], to: url("c"), type: .sqlite)
+      #expect(coordinator.persistentStores == [moved])
+      #expect(try Journal.savedTitles(coordinator) == ["of a"])
+    }
+    #expect(try titles("a").sorted() == ["of a", "saved elsewhere"])
+    #expect(try titles("c") == ["of a"])
   }
 
   @Test("A store whose file was deleted is still in use: none is put under its name")

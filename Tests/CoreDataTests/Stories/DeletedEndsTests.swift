@@ -151,6 +151,41 @@ struct DeletedEndsTests {
     withExtendedLifetime(held) {}
   }
 
+  @Test(
+    "Rule 216: what is deleted is not shown at the other end, when a child that does not know of it has related them",
+    arguments: ["visitors", "visited", "first", "firstOf"], [false, true])
+  func relatedWithoutKnowing(key: String, isDeletedByChild: Bool) throws {
+    let parent = context()
+    let (box, thing, site) = (make("Box", parent), make("Thing", parent), make("Site", parent))
+    try parent.save()
+    func child() -> NSManagedObjectContext {
+      let child = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+      child.parent = parent
+      return child
+    }
+    let relating = child()
+    let (ourBox, ourThing) = (relating.object(with: box.objectID), relating.object(with: thing.objectID))
+    let ourSite = relating.object(with: site.objectID)
+    switch key {
+    case "visitors": ourSite.mutableSetValue(forKey: key).add(ourThing)
+    case "visited": ourThing.mutableSetValue(forKey: key).add(ourSite)
+    case "first": ourBox.setValue(ourThing, forKey: key)
+    default: ourThing.setValue(ourBox, forKey: key)
+    }
+    relating.processPendingChanges()
+    let deleting = isDeletedByChild ? child() : parent
+    deleting.delete(deleting.object(with: thing.objectID))
+    if isDeletedByChild { try deleting.save() } else { parent.processPendingChanges() }
+    try relating.save()
+    for isSaved in [false, true] {
+      if isSaved { try parent.save() }
+      #expect((site.value(forKey: "visitors") as? NSSet)?.count == 0)
+      #expect(site.objectIDs(forRelationshipNamed: "visitors").isEmpty)
+      #expect(box.value(forKey: "first") == nil)
+    }
+    #expect(!parent.hasChanges)
+  }
+
   @Test("Rule 212: a reference to what has gone under no action is replaced, and what has gone is not edited")
   func replacedDanglingReference() throws {
     let context = context()

@@ -144,6 +144,12 @@ struct HistoryStoryTests {
       let result = try context.execute(request) as? NSPersistentHistoryResult
       let changes = try #require(result?.result as? [NSPersistentHistoryChange])
       #expect(changes.map { $0.transaction?.transactionNumber } == [4, 3])
+      fetch.sortDescriptors = [
+        NSSortDescriptor(key: "changeID", ascending: false) { _, _ in .orderedSame }
+      ]
+      #expect(throws: CocoaError.self) {
+        try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(withFetch: fetch))
+      }
       let wrong = NSFetchRequest<any NSFetchRequestResult>(entityName: "Entry")
       #expect(throws: CocoaError.self) {
         try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(withFetch: wrong))

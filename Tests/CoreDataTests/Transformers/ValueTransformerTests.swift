@@ -67,6 +67,19 @@ struct ValueTransformerTests {
     let again = try stand.context().existingObject(with: bird.objectID)
     let kept = again.mutableArrayValue(forKeyPath: "calls")
     #expect(kept.count == 2 && kept.contains("hoot") && kept[0] as? String == "tweet")
+    // What Foundation's mutable array leaves to its subclasses.
+    func now() -> [String]? { again.value(forKey: "calls") as? [String] }
+    kept.add("caw")
+    kept.sort(using: [NSSortDescriptor(key: "self", ascending: true)])
+    #expect(now() == ["caw", "hoot", "tweet"])
+    kept.exchangeObject(at: 0, withObjectAt: 2)
+    #expect(now() == ["tweet", "hoot", "caw"])
+    kept.sort(comparator: { "\($0)".compare("\($1)") })
+    #expect(now() == ["caw", "hoot", "tweet"])
+    kept.replaceObjects(in: NSRange(location: 0, length: 2), withObjectsFrom: ["chirp"])
+    #expect(now() == ["chirp", "tweet"])
+    kept.setArray(["hoot"])
+    #expect(now() == ["hoot"])
     kept.removeAllObjects()
     #expect((again.value(forKey: "calls") as? [Any])?.isEmpty == true && kept.count == 0)
   }

@@ -140,4 +140,20 @@ import Testing
     }
     #expect("\(error as Any)".contains("somebody else's"))
   }
+
+  @Test func aViewOfSomebodysKeepsTheStoreFromBeingDestroyed() throws {
+    let stand = try AdoptedStand()
+    let store = try stand.open()
+    let shape = try stand.shape()
+    let namespace = Identifier.quoted(try ServerAddress(stand.url).namespace)
+    for source in ["\(namespace).writer", "\(stand.shop).writer"] {
+      let column = source.hasPrefix(stand.shop) ? "strata_version" : "version"
+      try stand.sql("CREATE VIEW \(stand.shop).report AS SELECT \(column) FROM \(source)")
+      let error = #expect(throws: StorageError.self) { try PostgresStores.destroy(at: stand.url) }
+      #expect(error?.kind == .refused && error?.detail.contains("report") == true)
+      #expect(try stand.context(store).all("Writer").count == 3)
+      try stand.sql("DROP VIEW \(stand.shop).report")
+      #expect(try stand.shape() == shape)
+    }
+  }
 }

@@ -154,4 +154,86 @@ import Testing
     #expect(try stand.context(first).all("Writer").count == 4)
     #expect(try second.indexes(in: second.persistentStores[0]).map(\.name) == ["unique(email)"])
   }
+
+  /// A role of another program's, which has the rights to the rows of the tables and no others.
+  private func makeRole(_ stand: AdoptedStand) throws -> String {
+    let role = "clerk_" + UUID().uuidString.prefix(8).lowercased()
+    try stand.sql(
+      "CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA \(stand.shop) TO \(role); GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(stand.shop) TO \(role)"
+    )
+    return role
+  }
+
+  /// Has the other program take a row of the context's away and put another one in its place; that must be a conflict.
+  private func expectConflict(_ stand: AdoptedStand, _ store: PersistentStoreCoordinator, _ change: String)
+    throws
+  {
+    let context = stand.context(store)
+    let notes = try #require(try context.all("Book", Attribute("title") == "Notes").first)
+    notes.setValue(66, forKey: "pages")
+    try context.save()
+    try stand.sql(change)
+    notes.setValue(67, forKey: "pages")
+    #expect(throws: CoreDataError.self, "\(change)") { try context.save() }
+    context.refresh(notes, mergeChanges: false)
+    #expect(notes.value(forKey: "pages") as? Int64 == 99)
+    notes.setValue(67, forKey: "pages")
+    try context.save()
+    #expect(try stand.texts("SELECT pages::text FROM \(stand.shop).\"Book\" WHERE nr = 1") == ["67"])
+  }
+
+  @Test func aRowThatTheOtherProgramReplacesIsAConflict() throws {
+    let stand = try AdoptedStand()
+    let store = try stand.open()
+    let role = try makeRole(stand)
+    defer { _ = try? stand.sql("DROP OWNED BY \(role); DROP ROLE \(role)") }
+    let book = "\(stand.shop).\"Book\""
+    try expectConflict(
+      stand, store,
+      "SET ROLE \(role); BEGIN; DELETE FROM \(book) WHERE nr = 1; INSERT INTO \(book) (nr, title, pages) VALUES (1, 'Notes', 99); COMMIT"
+    )
+    // And when another row gets its key.
+    try expectConflict(
+      stand, store,
+      "SET ROLE \(role); BEGIN; DELETE FROM \(book) WHERE nr = 1; UPDATE \(book) SET nr = 1, title = 'Notes', pages = 99 WHERE nr = 2; COMMIT"
+    )
+  }
+
+  /// Earlier versions gave every row that others inserted the version 1.
+  @Test func tablesThatWereTakenOverEarlierAreMended() throws {
+    let stand = try AdoptedStand()
+    let first = try stand.open()
+    for part in first.persistentStores { try first.remove(part) }
+    let namespace = Identifier.quoted(try ServerAddress(stand.url).namespace)
+    let role = try makeRole(stand)
+    defer { _ = try? stand.sql("DROP OWNED BY \(role); DROP ROLE \(role)") }
+    try stand.sql(
+      """
+      GRANT USAGE ON SCHEMA \(namespace) TO \(role); GRANT ALL ON ALL TABLES IN SCHEMA \(namespace) TO \(role);
+      ALTER TABLE \(stand.shop)."Book" ALTER COLUMN strata_version SET DEFAULT 1;
+      ALTER TABLE \(stand.shop).writer ALTER COLUMN strata_version SET DEFAULT 1;
+      """)
+    let defaults = """
+      SELECT count(*)::text FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+      JOIN pg_class c ON c.oid = d.adrelid WHERE c.relnamespace = '\(stand.shop)'::regnamespace
+      AND a.attname = 'strata_version' AND pg_get_expr(d.adbin, d.adrelid) = '1'
+      """
+    // A role that may not change the tables opens the store all the same.
+    var components = try #require(URLComponents(url: stand.url, resolvingAgainstBaseURL: false))
+    components.queryItems = components.queryItems?.map {
+      $0.name == "user" ? URLQueryItem(name: "user", value: role) : $0
+    }
+    let clerk = PersistentStoreCoordinator(managedObjectModel: AdoptedStand.model())
+    try clerk.addPersistentStore(PersistentStoreDescription(type: .postgres, url: components.url))
+    #expect(try stand.context(clerk).all("Book").count == 3)
+    for part in clerk.persistentStores { try clerk.remove(part) }
+    #expect(try stand.texts(defaults) == ["2"])
+    let second = try stand.open(adopts: false)
+    #expect(try stand.texts(defaults) == ["0"])
+    let book = "\(stand.shop).\"Book\""
+    try expectConflict(
+      stand, second,
+      "BEGIN; DELETE FROM \(book) WHERE nr = 1; INSERT INTO \(book) (nr, title, pages) VALUES (1, 'Notes', 99); COMMIT"
+    )
+  }
 }

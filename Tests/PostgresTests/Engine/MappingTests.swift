@@ -117,6 +117,27 @@ import TortureKit
   }
 
   @Test(arguments: [
+    ("hostaddr=10.0.0.5", true), ("host=/tmp,db.example", true), ("host=10.0.0.1,/tmp", true),
+    ("host=/tmp&hostaddr=10.0.0.5", true), ("host=/tmp,/var/run/postgresql", false),
+    ("host=@abstract", false),
+  ])
+  func eachServerOnANetworkMustProveItself(query: String, mustProve: Bool) throws {
+    let url = try #require(URL(string: "postgres:///journal?\(query)"))
+    #expect(try ServerAddress(url).parameters["sslmode"] == (mustProve ? "verify-full" : nil))
+    let said = try #require(URL(string: "postgres:///journal?\(query)&sslmode=require"))
+    #expect(try ServerAddress(said).parameters["sslmode"] == "require")
+  }
+
+  /// What the environment and a service file say comes from libpq: the connection looks at it.
+  @Test func hostsAndAddressesAreToldFromSockets() {
+    #expect(!ServerAddress.isOnNetwork(host: nil, hostAddress: nil))
+    #expect(!ServerAddress.isOnNetwork(host: "", hostAddress: ""))
+    #expect(!ServerAddress.isOnNetwork(host: "/tmp,,@strata", hostAddress: ","))
+    #expect(ServerAddress.isOnNetwork(host: "/tmp", hostAddress: ",127.0.0.1"))
+    #expect(ServerAddress.isOnNetwork(host: ",db.example", hostAddress: nil))
+  }
+
+  @Test(arguments: [
     "postgres://ada:secret@db/journal", "postgres://db/journal?password=secret",
     "postgres://db/journal?options=-csuperuser",
     "http://db/journal", "postgres://db/a/b", "postgres://db/journal?namespace=pg_catalog",

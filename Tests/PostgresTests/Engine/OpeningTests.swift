@@ -205,4 +205,39 @@ import Testing
     #expect(throws: StorageError.self) { try PostgresStores.metadata(at: url) }
     try PostgresStores.destroy(at: url)
   }
+
+  /// Statements count characters on the server, which are bytes there: a store would find other rows.
+  @Test(arguments: ["SQL_ASCII", "LATIN1"]) func aDatabaseOfAnotherEncodingIsRefused(encoding: String) throws
+  {
+    let server = try TestServer.required()
+    let name = TestServer.freshNamespace()
+    let maker = try PostgresConnection(
+      ServerAddress(server.url("none")), password: nil, deadline: ContinuousClock.now + .seconds(30))
+    try maker.runText("CREATE DATABASE \(name) ENCODING '\(encoding)' TEMPLATE template0")
+    defer { _ = try? maker.runText("DROP DATABASE \(name)") }
+    let url = try server.url("app", ["dbname": name])
+    let error = #expect(throws: StorageError.self) {
+      try PostgresStore(url: url, schema: try Library.make().schema())
+    }
+    #expect(error?.kind == .unsupportedFormat)
+    for part in [name, encoding, "TEMPLATE template0"] {
+      #expect(error?.detail.contains(part) == true, "\(part)")
+    }
+    let other = #expect(throws: StorageError.self) { try PostgresStores.metadata(at: url) }
+    #expect(other?.kind == .unsupportedFormat)
+  }
+
+  /// A limit of the server's is 24 days at most, and seconds go further than milliseconds.
+  @Test(arguments: [Duration.seconds(30 * 86_400), .seconds(100_000_000_000_000_000)])
+  func aStoreMayWaitForAsLongAsItLikes(timeout: Duration) throws {
+    var options = PostgresStoreOptions()
+    options.timeout = timeout
+    let stand = try ServerStand(Library.make(), options: options)
+    let context = stand.context()
+    try context.make("Author", ["name": "Ada"])
+    try context.save()
+    #expect(try context.all("Author").count == 1)
+    for store in stand.coordinator.persistentStores { try stand.coordinator.remove(store) }
+    try PostgresStores.destroy(at: stand.url, options: options)
+  }
 }

@@ -29,4 +29,54 @@ import Testing
     #expect(try snapshot.fetch(resolved, mode: .rows).count == 2)
     #expect(try snapshot.fetch(resolved, mode: .identifiers).count == 2)
   }
+
+  /// The server has no room for what this role sorts: a statement of the pinned transaction fails, and no other.
+  @Test func aStatementThatTheServerRefusesLeavesThePinnedStateInUse() throws {
+    let stand = try ServerStand(Library.make())
+    let context = stand.context()
+    for number in 0..<3_000 {
+      try context.make("Subject", ["name": "\(number) \(String(repeating: "x", count: 80))"])
+    }
+    try context.save()
+    let role = "narrow_" + UUID().uuidString.prefix(8).lowercased()
+    try stand.sql(
+      "CREATE ROLE \(role) LOGIN SUPERUSER; ALTER ROLE \(role) SET temp_file_limit = 0; ALTER ROLE \(role) SET work_mem = '64kB'"
+    )
+    defer { _ = try? stand.sql("DROP ROLE \(role)") }
+    var components = try #require(URLComponents(url: stand.url, resolvingAgainstBaseURL: false))
+    components.queryItems = components.queryItems?.map {
+      $0.name == "user" ? URLQueryItem(name: "user", value: role) : $0
+    }
+    let other = try ServerStand(Library.make(), url: components.url)
+    let pinned = other.context()
+    try pinned.setQueryGenerationFrom(.current)
+    #expect(try pinned.all("Subject").count == 3_000)
+    for _ in 0..<2 {
+      let error = #expect(throws: StorageError.self) { try pinned.all("Subject", by: "name") }
+      #expect(error?.kind == .serverBusy)
+    }
+    try context.make("Subject", ["name": "late"])
+    try context.save()
+    #expect(try pinned.all("Subject").count == 3_000)
+    #expect(try other.context().all("Subject").count == 3_001)
+    for store in other.coordinator.persistentStores { try other.coordinator.remove(store) }
+  }
+
+  @Test func noMoreThanTheirShareOfTheConnectionsArePinnedAtOnce() throws {
+    var options = PostgresStoreOptions()
+    options.maximumConnections = 6
+    let stand = try ServerStand(Library.make(), options: options)
+    for _ in 0..<10 {
+      let snapshots = Mutex<[any StoreSnapshot]>([])
+      DispatchQueue.concurrentPerform(iterations: 8) { _ in
+        do {
+          if let snapshot = try stand.store.makeSnapshot() { snapshots.withLock { $0.append(snapshot) } }
+        } catch { Issue.record(error) }
+      }
+      #expect((1...2).contains(snapshots.withLock { $0.count }))
+      for snapshot in snapshots.withLock({ $0 }) { snapshot.release() }
+      // They may be lent again only when they are back.
+      stand.store.pool.dropIdle()
+    }
+  }
 }

@@ -221,4 +221,36 @@ import Testing
     isCopying = stand.store.copiesRows.load(ordering: .relaxed)
     #expect(!isCopying)
   }
+
+  /// What somebody has made elsewhere of the store's tables is not dropped with them.
+  @Test(arguments: [
+    "CREATE VIEW %other.report AS SELECT name FROM %store.author",
+    "CREATE TABLE %other.note (author bigint REFERENCES %store.author)",
+    "CREATE FUNCTION %store.helper() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+    "CREATE SEQUENCE %store.counter",
+  ])
+  func whatDependsOnAStoreKeepsItFromBeingDestroyed(statement: String) throws {
+    let stand = try ServerStand(Library.make())
+    let context = stand.context()
+    try context.make("Author", ["name": "Ada"])
+    try context.save()
+    let other = TestServer.freshNamespace()
+    try stand.sql("CREATE SCHEMA \(other)")
+    defer { _ = try? stand.sql("DROP SCHEMA \(other) CASCADE") }
+    let own = Identifier.quoted(stand.store.mapping.namespace)
+    try stand.sql(
+      statement.replacingOccurrences(of: "%other", with: other).replacingOccurrences(of: "%store", with: own))
+    let error = #expect(throws: StorageError.self) { try PostgresStores.destroy(at: stand.url) }
+    #expect(error?.kind == .refused)
+    let name = try #require(["report", "note", "helper", "counter"].first { statement.contains("." + $0) })
+    #expect(error?.detail.contains(name) == true, "\(error as Any)")
+    #expect(try stand.context().texts("Author", "name") == ["Ada"])
+    try stand.sql(
+      "DROP SCHEMA \(other) CASCADE; DROP FUNCTION IF EXISTS \(own).helper(); DROP SEQUENCE IF EXISTS \(own).counter"
+    )
+    try PostgresStores.destroy(at: stand.url)
+    let left = try stand.sql(
+      "SELECT 1 FROM pg_namespace WHERE nspname = '\(stand.store.mapping.namespace)'")
+    #expect(left?.rowCount == 0)
+  }
 }

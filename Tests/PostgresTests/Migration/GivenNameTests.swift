@@ -151,4 +151,17 @@ import Testing
     #expect(mapping.names["table Book"] == "author")
     #expect(mapping.names["table Author"]?.hasPrefix("author_") == true)
   }
+
+  /// A quote and a mark behind it are one character, and two scalars.
+  @Test func anIndexOverANameWithAMarkBehindAQuoteIsListed() throws {
+    let title = AttributeDescription("title", .string, isOptional: true)
+    title.userInfo = ["postgres.column": "a\"\u{308}b"]
+    let book = EntityDescription("Book", properties: [title], uniquenessConstraints: [["title"]])
+    let stand = try ServerStand(ManagedObjectModel(entities: [book]))
+    #expect(try stand.store.indexes().map(\.name) == ["unique(title)"])
+    let context = stand.context()
+    try context.make("Book", ["title": "One"])
+    try context.save()
+    #expect(try stand.context().texts("Book", "title") == ["One"])
+  }
 }

@@ -24,6 +24,13 @@ private final class TakesBoth: TakesPointer {
   override func validateValue(_ value: inout Any?, forKey key: String) throws { own += 2 }
 }
 
+private class HearsOfSaves: Silent {
+  var own = 3
+  override func didSave() { own += 3 }
+}
+
+private final class Inherits: HearsOfSaves {}
+
 @Suite("Which validateValue(_:forKey:) a class overrides")
 struct ValidationOverridesTests {
   /// Where nothing is found every class counts as one that overrides, and each save boxes every value.
@@ -35,5 +42,12 @@ struct ValidationOverridesTests {
     #expect(ValidationOverrides.of(TakesPointer.self) == .pointer)
     #expect(ValidationOverrides.of(Heir.self) == .pointer)
     #expect(ValidationOverrides.of(TakesBoth.self) == [.reference, .pointer])
+  }
+
+  @Test("So are overrides of didSave()")
+  func foundForSaves() {
+    #expect(!DidSaveOverrides.contains(ManagedObject.self))
+    #expect(!DidSaveOverrides.contains(Silent.self) && !DidSaveOverrides.contains(TakesBoth.self))
+    #expect(DidSaveOverrides.contains(HearsOfSaves.self) && DidSaveOverrides.contains(Inherits.self))
   }
 }

@@ -53,6 +53,25 @@ import Testing
     #expect(offsets == [62, 58, 50, 34, 18, 63, 42, 54, 60])
   }
 
+  @Test("Names of indexes that have room in a store stay, longer ones end with a hash")
+  func longNamesOfIndexes() throws {
+    let longest = String(repeating: "a", count: 505)
+    #expect(StoredName.ofIndex(longest) == longest)
+    let (one, two) = (StoredName.ofIndex(longest + "b"), StoredName.ofIndex(longest + "c"))
+    #expect(one.utf8.count == 505 && two.utf8.count == 505 && one != two)
+    // Stores that versions before have made are found by it.
+    #expect(one == String(repeating: "a", count: 472) + "~" + Self.hash(longest + "b"))
+    #expect(StoredName.ofIndex(String(repeating: "ä", count: 300)).utf8.count <= 505)
+    #expect(StoredName.ofRelationship(longest).utf8.count == 479)
+  }
+
+  private static func hash(_ text: String) -> String {
+    SHA256.digest(of: Array(text.utf8)).prefix(16).map { byte in
+      let text = String(byte, radix: 16)
+      return text.count < 2 ? "0" + text : text
+    }.joined()
+  }
+
   @Test("The same schema for every caller, also at the same time")
   func schemaIsCompiledOnce() async throws {
     let model = makeLibrary()

@@ -52,6 +52,20 @@ struct DerivedTests {
     #expect(try reopened.problems() == [])
   }
 
+  @Test("a default value, which model editors leave behind, is not used")
+  func defaultValue() throws {
+    let model = DerivedModel.make { entities in
+      entities["Album"]?.attributesByName["seconds"]?.defaultValue = 5
+      entities["Album"]?.attributesByName["upper"]?.defaultValue = 0
+    }
+    let own = try TemporaryStore(model)
+    let context = own.context()
+    let fresh = try context.make("Album", ["title": "x"])
+    #expect(fresh["seconds"] == nil && fresh["upper"] == nil)
+    try context.save()
+    #expect(fresh["seconds"] as? Int64 == 0 && fresh["upper"] as? String == "X")
+  }
+
   @Test("rule 336: before the save a derived value is the old one, and no change by itself")
   func beforeTheSave() throws {
     album["title"] = "New"

@@ -331,13 +331,15 @@ struct EditTests {
 
   // MARK: Deleting
 
-  @Test("rule 147: delete marks the object; prepareForDeletion comes first, while it is whole")
+  @Test("rule 147: delete marks the object; prepareForDeletion comes first, while it is whole, and knows")
   func deleteMarksTheObject() throws {
     let diary = Diary(context: context)
     try context.save()
     _ = diary.takeCalls()
     var wasWhole = false
-    diary.onPrepareForDeletion = { wasWhole = !$0.isDeleted && $0.title == "untitled" }
+    diary.onPrepareForDeletion = { [context] in
+      wasWhole = $0.isDeleted && $0.title == "untitled" && context.deletedObjects.isEmpty
+    }
     context.delete(diary)
     #expect(wasWhole)
     #expect(diary.calls == ["prepareForDeletion"])

@@ -38,6 +38,29 @@ import Testing
       ])
   }
 
+  @Test(
+    "rule 242: a section that a later save has moved as a whole stays, with the first of two merged saves")
+  func sectionsMovedByLaterSaves() throws {
+    let stand = try ResultsStand()
+    let writer = stand.store.context()
+    for (name, value) in [("b1", 11), ("b2", 12)] {
+      try stand.find(name, in: writer).setValue(value, forKey: "value")
+    }
+    try writer.save()
+    let listener = Listener()
+    let controller = try stand.controller(sorts: [FetchSort("value")], delegate: listener)
+    #expect(controller.names == [["a1", "a2", "a3"], ["b1", "b2"]])
+    let objects = try ["a1", "a2", "a3"].map { try stand.find($0, in: writer) }
+    objects[0].setValue("a0", forKey: "name")
+    let first = try savedNotification(of: writer)
+    for (place, object) in objects.enumerated() { object.setValue(21 + place, forKey: "value") }
+    let second = try savedNotification(of: writer)
+    stand.context.mergeChanges(fromContextDidSave: first)
+    #expect(controller.names == [["b1", "b2"], ["a0", "a2", "a3"]])
+    stand.context.mergeChanges(fromContextDidSave: second)
+    #expect(controller.names == [["b1", "b2"], ["a0", "a2", "a3"]])
+  }
+
   @Test("rules 178, 263: what a child saves is reported, whether it is an object here or not")
   func childSaves() throws {
     let stand = try ResultsStand()

@@ -39,6 +39,54 @@ struct RemoteChangeTests {
     #expect(try stand.coordinator.currentHistoryToken(for: store) == heard.all.last?.token)
   }
 
+  private func save(_ title: String, _ coordinator: PersistentStoreCoordinator) throws {
+    let context = ManagedObjectContext(.confinement, coordinator: coordinator)
+    Note(context: context).title = title
+    try context.save()
+  }
+
+  private func count(_ coordinator: PersistentStoreCoordinator) throws -> Int {
+    let context = ManagedObjectContext(.confinement, coordinator: coordinator)
+    return try context.count(for: FetchRequest<Note>(entityName: "Note"))
+  }
+
+  @Test("rule 134: own saves to a store in memory")
+  func inMemory() async throws {
+    let coordinator = try LiveModel.open(URL(fileURLWithPath: "/dev/null")) {
+      $0.postsRemoteChangeNotifications = true
+    }
+    let heard = Heard(PersistentStoreCoordinator.remoteChangeNotification, of: coordinator) { note in
+      Change(
+        uuid: note.userInfo?["NSStoreUUID"] as? String, url: note.userInfo?["storeURL"] as? URL,
+        token: note.userInfo?["historyToken"] as? PersistentHistoryToken)
+    }
+    try save("a", coordinator)
+    try save("b", coordinator)
+    #expect(await eventually { heard.all.count == 2 })
+    let store = try #require(coordinator.persistentStores.first)
+    #expect(heard.all.compactMap { $0.token?.commitNumber(of: store.identifier) } == [1, 2])
+    try coordinator.remove(store)
+  }
+
+  @Test("rule 134: coordinators that share a store in memory by its name hear of each other's saves")
+  func inSharedMemory() async throws {
+    let url = URL(fileURLWithPath: "/dev/null/live-\(UUID().uuidString)")
+    let here = try LiveModel.open(url) { $0.postsRemoteChangeNotifications = true }
+    let there = try LiveModel.open(url)
+    let context = ManagedObjectContext(.privateQueue, coordinator: here)
+    context.automaticallyMergesChangesFromParent = true
+    let heard = Heard(PersistentStoreCoordinator.remoteChangeNotification, of: here) { _ in 1 }
+    let merged = Heard(ManagedObjectContext.didMergeChangesObjectIDsNotification, of: context) { _ in 1 }
+    try save("a", there)
+    #expect(await eventually { heard.all.count == 1 && !merged.all.isEmpty })
+    try save("b", here)
+    #expect(await eventually { heard.all.count == 2 })
+    #expect(try count(here) == 2 && count(there) == 2)
+    for coordinator in [here, there] {
+      for store in coordinator.persistentStores { try coordinator.remove(store) }
+    }
+  }
+
   @Test("rule 134: without the option nothing is posted")
   func withoutTheOption() async throws {
     let stand = try LiveStand()

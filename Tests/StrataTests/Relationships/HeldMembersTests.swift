@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// A realised to-many relationship holds its members as long as its owner is held (rule 220), and no longer.
+/// A relationship holds what it has handed out as long as its owner is held (rule 220), and no longer.
 struct HeldMembersTests {
   let store: TemporaryStore
   let context: ManagedObjectContext
@@ -171,5 +171,160 @@ struct HeldMembersTests {
       lost = ann
     }
     #expect(lost == nil)
+  }
+}
+
+/// The same for the object at the other end of a to-one relationship.
+extension HeldMembersTests {
+  @Test("rule 220: the object at the other end of a to-one relationship is held while the owner is")
+  func toOneIsHeld() throws {
+    var ann: Employee? = try context.find(Employee.self, "Ann")
+    weak let sales = ann?.department
+    #expect(sales?.name == "Sales")
+    try fillTables()
+    #expect(sales?.isFault == false)
+    let count = faults { _ = ann?.department?.name }
+    #expect(count == 0)
+    #expect(ann?.department === sales)
+    #expect(context.registeredObjects.count == 2)
+    withExtendedLifetime(ann) {}
+    ann = nil
+    #expect(context.registeredObjects.isEmpty)
+    try fillTables()
+    #expect(try context.find(Employee.self, "Ann").department?.name == "Sales")
+  }
+
+  @Test func eachOfSeveralOwnersHolds() throws {
+    var owners = try ["Ann", "Bo", "Cy"].map { try context.find(Employee.self, $0) }
+    weak let sales = owners[0].department
+    for owner in owners { #expect(owner.department === sales) }
+    while !owners.isEmpty {
+      try fillTables()
+      #expect(sales != nil)
+      #expect(context.registeredObjects.count == owners.count + 1)
+      owners.removeFirst()
+    }
+    #expect(context.registeredObjects.isEmpty)
+  }
+
+  @Test func chainsAreHeldFromTheirBeginning() throws {
+    let writer = store.context()
+    let people = try ["Ann", "Bo", "Cy"].map { try writer.find(Employee.self, $0) }
+    (people[0].manager, people[1].manager) = (people[1], people[2])
+    people[0].desk = writer.make(Desk.self, "by the window")
+    try writer.save()
+    var desk: Desk? = try context.find(Desk.self, "by the window")
+    #expect(desk?.employee?.manager?.manager?.name == "Cy")
+    try fillTables()
+    let count = faults { _ = desk?.employee?.manager?.manager?.name }
+    #expect(count == 0)
+    #expect(context.registeredObjects.count == 4)
+    // Both ends of a one-to-one relationship hold each other, which holds neither.
+    #expect(desk?.employee?.desk === desk)
+    withExtendedLifetime(desk) {}
+    desk = nil
+    #expect(context.registeredObjects.isEmpty)
+  }
+
+  @Test func whatAnOwnerDoesNotLeadToAnyMoreIsLetGo() throws {
+    let ann = try context.find(Employee.self, "Ann")
+    #expect(ann.department?.name == "Sales")
+    #expect(context.registeredObjects.count == 2)
+    context.refresh(ann, mergeChanges: false)
+    #expect(context.registeredObjects == [ann])
+    #expect(ann.department?.name == "Sales")
+    ann.department = nil
+    context.rollback()
+    #expect(ann.department?.name == "Sales")
+    #expect(context.registeredObjects.count == 2)
+    ann.department = context.make(Department.self, "Purchase")
+    try context.save()
+    #expect(context.registeredObjects.count == 2)
+    let count = faults { _ = ann.department?.name }
+    #expect(count == 0)
+    ann.department = nil
+    try context.save()
+    #expect(context.registeredObjects == [ann])
+    withExtendedLifetime(ann) {}
+  }
+
+  @Test func toOneShowsTheNewestRowOnceItsOwnerWentOrIsRefreshed() throws {
+    var ann: Employee? = try context.find(Employee.self, "Ann")
+    let bo = try context.find(Employee.self, "Bo")
+    #expect(ann?.department?.name == "Sales")
+    let other = store.context()
+    try other.find(Department.self, "Sales").name = "Trade"
+    try other.save()
+    #expect(ann?.department?.name == "Sales")
+    withExtendedLifetime(ann) {}
+    ann = nil
+    #expect(bo.department?.name == "Trade")
+    try other.find(Department.self, "Trade").name = "Commerce"
+    try other.save()
+    #expect(bo.department?.name == "Trade")
+    context.refreshAllObjects()
+    #expect(bo.department?.name == "Commerce")
+  }
+
+  @Test("contexts 9: a walk from many owners to few objects ends with the owners")
+  func manyOwners() throws {
+    let writer = store.context()
+    let (ann, bo) = (try writer.find(Employee.self, "Ann"), try writer.find(Employee.self, "Bo"))
+    for number in 0..<2_000 {
+      writer.make(Employee.self, "extra \(number)").manager = number % 2 == 0 ? ann : bo
+    }
+    try writer.save()
+    for _ in 0..<2 {
+      var people = try context.fetch(FetchRequest<Employee>(entityName: "Employee"))
+      for _ in 0..<3 {
+        let named = people.count { $0.manager?.name != nil }
+        #expect(named == 2_000)
+      }
+      let last = try #require(people.first { $0.manager?.name == "Bo" })
+      people = []
+      let count = faults { _ = last.manager?.name }
+      #expect(count == 0)
+      #expect(context.registeredObjects.count == 2)
+      withExtendedLifetime(last) {}
+    }
+    #expect(context.registeredObjects.isEmpty)
+  }
+
+  @Test("One of many owners is enough, whichever it is, and one that is kept itself")
+  func oneOfManyOwners() throws {
+    let writer = store.context()
+    let (crew, ann) = (writer.make(Department.self, "Crew"), try writer.find(Employee.self, "Ann"))
+    for number in 0..<100 {
+      let employee = writer.make(Employee.self, "extra \(number)")
+      (employee.department, employee.manager) = (crew, ann)
+    }
+    try writer.save()
+    let request = FetchRequest<Employee>(
+      entityName: "Employee", predicate: try FetchPredicate(format: "manager != nil"))
+    for place in [0, 20, 50, 99] {
+      var people = try context.fetch(request)
+      let named = people.count { $0.manager?.name == "Ann" }
+      #expect(named == 100)
+      let one = people[place]
+      people = []
+      for _ in 0..<2 {
+        #expect(context.registeredObjects.count == 2)
+        #expect(context.registeredObject(for: ann.objectID) != nil)
+        try fillTables()
+      }
+      withExtendedLifetime(one) {}
+    }
+    #expect(context.registeredObjects.isEmpty)
+    var mine: Department? = try context.find(Department.self, "Crew")
+    let named = mine?.employees.count { $0.manager?.name == "Ann" }
+    #expect(named == 100)
+    for _ in 0..<2 {
+      try fillTables()
+      #expect(context.registeredObjects.count == 102)
+      #expect(context.registeredObject(for: ann.objectID) != nil)
+    }
+    withExtendedLifetime(mine) {}
+    mine = nil
+    #expect(context.registeredObjects.isEmpty)
   }
 }

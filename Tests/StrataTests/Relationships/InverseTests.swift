@@ -200,6 +200,10 @@ struct InverseTests {
     let made = other.statistics.objectsMade
     #expect(found.objectIDs(forRelationshipNamed: "employees") == [ann.objectID])
     #expect(other.statistics.objectsMade == made)
+    #expect(found.hasFault(forRelationshipNamed: "employees"))
+    #expect(found.employees.names == ["Ann"])
+    #expect(!found.hasFault(forRelationshipNamed: "employees"))
+    #expect(found.objectIDs(forRelationshipNamed: "employees") == [ann.objectID])
     #expect(!found.hasFault(forRelationshipNamed: "employees"))
     let theirAnn = try other.find(Employee.self, "Ann")
     #expect(theirAnn.objectIDs(forRelationshipNamed: "department") == [sales.objectID])

@@ -160,6 +160,22 @@ struct OrderedTests {
     #expect(try store.problems() == [])
   }
 
+  @Test("inserting a member that is there already at the number of members moves it to the end")
+  func insertingAtTheEnd() throws {
+    let milestones = ["a", "b", "c"].map(milestone)
+    for milestone in milestones { project.milestones.append(milestone) }
+    project.milestones.insert(milestones[0], at: 3)
+    #expect(project.milestones.namesInOrder == ["b", "c", "a"])
+    project.milestones.insert(milestones[0], at: 3)
+    #expect(project.milestones.namesInOrder == ["b", "c", "a"])
+    project.milestones.insert(milestone("d"), at: 3)
+    #expect(project.milestones.namesInOrder == ["b", "c", "a", "d"])
+    try context.save()
+    project.milestones.insert(milestones[1], at: 4)
+    try context.save()
+    #expect(try saved() == ["c", "a", "d", "b"])
+  }
+
   @Test("rule 18: a member that has left and come back is in its old place when its edits are dropped")
   func comingBackIsTakenBack() throws {
     for name in ["a", "b", "c"] { project.milestones.append(milestone(name)) }

@@ -167,7 +167,8 @@ struct ReferenceKeyTests {
     "whatever is inserted, edited, deleted and merged, no two records share a key, and a save is refused only for that",
     arguments: 0..<10)
   func random(round: Int) throws {
-    let seed = UInt64.random(in: 0 ... .max)
+    let named = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap { UInt64($0) }
+    let seed = named ?? UInt64.random(in: 0 ... .max)
     print("ReferenceKeyTests seed \(seed)")
     var run = try ReferenceKeyRun(seed: seed)
     for step in 0..<150 {

@@ -113,7 +113,10 @@ struct EdgeTests {
     defer { NotificationCenter.default.removeObserver(observer) }
     context.insert(Book("One"))
     try context.save()
-    #expect(keys.withLock { $0 } == ["insertedIdentifiers", "updatedIdentifiers", "deletedIdentifiers"])
+    #expect(
+      keys.withLock { $0 } == [
+        "inserted", "updated", "deleted", "insertedIdentifiers", "updatedIdentifiers", "deletedIdentifiers",
+      ])
   }
 
   @Test("D8: what is not optional in Swift is required in the store, and no model shows nil for it")

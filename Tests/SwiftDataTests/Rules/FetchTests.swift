@@ -179,6 +179,43 @@ struct FetchTests {
     #expect(try titles(context, #Predicate { $0.pages * 2 + 1 == 401 }) == ["alpha 10"])
   }
 
+  @Test("P2, P3: every text has the empty one, which a search regardless of case and marks finds nowhere")
+  func emptyTexts() throws {
+    let context = try makeLibrary()
+    context.insert(Book("", pages: 1))
+    try context.save()
+    let (empty, whole) = ("", "Beta and gamma")
+    let all = try context.fetch(FetchDescriptor<Book>())
+    let cases: [(Predicate<Book>, Int)] = [
+      (#Predicate { $0.title.localizedStandardContains(empty) }, 0),
+      (#Predicate { !$0.title.localizedStandardContains(empty) }, 6),
+      (#Predicate { $0.author?.name.localizedStandardContains(empty) == true }, 0),
+      (#Predicate { whole.localizedStandardContains($0.title) }, 2),
+      (#Predicate { $0.title.contains(empty) }, 6),
+      (#Predicate { $0.title.starts(with: empty) }, 6),
+      (#Predicate { !$0.title.contains(empty) }, 0),
+      (#Predicate { $0.author?.name.contains(empty) == true }, 3),
+      (#Predicate { whole.contains($0.title) }, 3),
+      (#Predicate { $0.title.starts(with: $0.title) }, 6),
+    ]
+    for (place, (predicate, count)) in cases.enumerated() {
+      #expect(try context.fetchCount(FetchDescriptor(predicate: predicate)) == count, "case \(place)")
+      #expect(try all.filter { try predicate.evaluate($0) }.count == count, "case \(place) in memory")
+    }
+  }
+
+  @Test("S50: models sort by their identifiers")
+  func sortingByIdentifier() throws {
+    let context = try makeLibrary()
+    let ascending = try context.fetch(FetchDescriptor<Book>(sortBy: [SortDescriptor(\.persistentModelID)]))
+    let descending = try context.fetch(
+      FetchDescriptor<Book>(sortBy: [
+        SortDescriptor(\.pages, order: .reverse), SortDescriptor(\.persistentModelID, order: .reverse),
+      ]))
+    #expect(ascending.map(\.title) == ["Alpha 2", "alpha 10", "Beta", "Éclair", "gamma"])
+    #expect(descending.map(\.title) == ["gamma", "Beta", "alpha 10", "Alpha 2", "Éclair"])
+  }
+
   @Test("P2, P3: texts")
   func texts() throws {
     let context = try makeLibrary()

@@ -116,3 +116,31 @@ struct RelationshipTests {
     #expect(!book.isDeleted)
   }
 }
+
+@Model
+final class Dancer {
+  var name: String
+  var partner: Dancer?
+  init(_ name: String) { self.name = name }
+}
+
+@Suite struct RelatedOrderTests {
+  @Test("an order may follow a relationship of an entity to itself several times")
+  func throughItself() throws {
+    let container = try ModelContainer(
+      for: Dancer.self, configurations: ModelConfiguration(isStoredInMemoryOnly: true))
+    let context = ModelContext(container)
+    let dancers = ["a", "b", "c"].map { Dancer($0) }
+    for (place, dancer) in dancers.enumerated() {
+      context.insert(dancer)
+      dancer.partner = dancers[(place + 1) % 3]
+    }
+    try context.save()
+    func names(_ sort: SortDescriptor<Dancer>) throws -> [String] {
+      try context.fetch(FetchDescriptor<Dancer>(sortBy: [sort])).map(\.name)
+    }
+    #expect(try names(SortDescriptor(\.partner?.name)) == ["c", "a", "b"])
+    #expect(try names(SortDescriptor(\.partner?.partner?.name)) == ["b", "c", "a"])
+    #expect(try names(SortDescriptor(\.partner?.partner?.partner?.name)) == ["a", "b", "c"])
+  }
+}

@@ -324,9 +324,16 @@ struct SavingTests {
     try context.save()
     found = box.pointee
     box.deinitialize(count: 1)
-    #expect(found["insertedIdentifiers"] == [new.persistentModelID])
-    #expect(found["updatedIdentifiers"] == [kept.persistentModelID])
-    #expect(found["deletedIdentifiers"] == [goneID])
+    typealias Key = ModelContext.NotificationKey
+    for key in ["inserted", "insertedIdentifiers", Key.insertedIdentifiers.rawValue] {
+      #expect(found[key] == [new.persistentModelID])
+    }
+    for key in ["updated", "updatedIdentifiers", Key.updatedIdentifiers.rawValue] {
+      #expect(found[key] == [kept.persistentModelID])
+    }
+    for key in ["deleted", "deletedIdentifiers", Key.deletedIdentifiers.rawValue] {
+      #expect(found[key] == [goneID])
+    }
   }
 }
 

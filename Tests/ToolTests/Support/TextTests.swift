@@ -34,6 +34,23 @@ import TortureKit
     }
   }
 
+  @Test func datesThatAreNoNumbersReadBack() {
+    let odd = Double(bitPattern: Double.nan.bitPattern | 5)
+    for (seconds, text) in [
+      (Double.infinity, "@Infinity"), (-Double.infinity, "@-Infinity"), (Double.nan, "@NaN"),
+      (odd, "@NaN:7ff8000000000005"),
+    ] {
+      #expect(ValueText.date(Date(timeIntervalSinceReferenceDate: seconds)) == text)
+      #expect(
+        ValueText.date(text)?.timeIntervalSinceReferenceDate.bitPattern == seconds.bitPattern, "\(text)")
+    }
+    // As earlier versions have written them.
+    #expect(ValueText.date("@inf")?.timeIntervalSinceReferenceDate == .infinity)
+    #expect(ValueText.date("@-inf")?.timeIntervalSinceReferenceDate == -.infinity)
+    #expect(ValueText.date("@nan")?.timeIntervalSinceReferenceDate.isNaN == true)
+    #expect(ValueText.value("@Infinity", .date) != nil)
+  }
+
   @Test func quotesWithAccentsAreDoubled() {
     #expect(CSV.quoted("a\"\u{301},b") == "\"a\"\"\u{301},b\"")
     #expect(CSV.quoted("\"") == "\"\"\"\"" && CSV.quoted("é") == "é")

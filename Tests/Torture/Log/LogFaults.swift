@@ -4,7 +4,7 @@ import Strata
 import StrataCore
 import TortureKit
 
-/// Lets calls of each function fail with each error, in each task of a store with a log: the first call and every sixth of the others, which of them
+/// Lets calls of each function fail with each error, in each task of a store with a log: the first call and every twelfth of the others, which of them
 /// the seed decides; all of them with `STRATA_LONG_TESTS=1`.
 struct LogFaults: TortureKind {
   static let name = "log-faults"
@@ -21,7 +21,7 @@ struct LogFaults: TortureKind {
   mutating func round() throws -> Int {
     let folder = try ScratchFolder()
     let durability = seed % 2 == 0 ? Durability.relaxed : .full
-    let stride = ProcessInfo.processInfo.environment["STRATA_LONG_TESTS"] == nil ? 6 : 1
+    let stride = ProcessInfo.processInfo.environment["STRATA_LONG_TESTS"] == nil ? 12 : 1
     var count = 0
     var violations: [String] = []
     // Threads and descriptors that this process keeps.

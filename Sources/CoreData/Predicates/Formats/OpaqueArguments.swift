@@ -2,8 +2,9 @@ import StrataCore
 
 /// Makes predicates and expressions of the tree that the reader of format strings gives.
 ///
-/// Arguments that no store understands, and managed objects, which a store knows by their identifiers only, pass the reader as variables of
-/// names that cannot be written in source, and come out of it as they went in.
+/// Collections, which are constants as arguments and lists in braces only, arguments that no store understands, and managed objects and entities, which a
+/// store knows by their identifiers and names only, pass the reader as variables of names that cannot be written in source, and come out of it as they
+/// went in.
 struct OpaqueArguments {
   private var values: [String: Any] = [:]
 
@@ -14,19 +15,13 @@ struct OpaqueArguments {
       if let expression = value as? NSExpression, let tree = try? FetchLowering().expression(expression) {
         return tree
       }
-      if !(value is ManagedObject), !Self.holdsEntities(value), (try? FetchExpression(argument: value)) != nil
-      {
-        return value
-      }
+      let isScalar =
+        !(value is ManagedObject) && !(value is EntityDescription) && KeyedAccess.elements(value) == nil
+      if isScalar, (try? FetchExpression(argument: value)) != nil { return value }
       let name = "\u{1}\(values.count)"
       values[name] = value
       return FetchExpression.variable(name)
     }
-  }
-
-  /// Whether a value is an entity, or has some in it: a store knows these by their names only.
-  private static func holdsEntities(_ value: Any) -> Bool {
-    value is EntityDescription || KeyedAccess.elements(value)?.contains { $0 is EntityDescription } == true
   }
 
   // MARK: Predicates

@@ -12,3 +12,13 @@ public enum Durability: String, Sendable, Hashable, CaseIterable {
   /// failure may damage the store: for scratch data only.
   case none
 }
+
+extension Durability {
+  /// Whether this promises less than `other`.
+  func isLaxer(than other: Durability) -> Bool {
+    switch (self, other) {
+    case (.relaxed, .full), (.none, .full), (.none, .relaxed): true
+    default: false
+    }
+  }
+}

@@ -116,6 +116,7 @@ extension Environment {
       }
       var options = options
       options.mapSize = nil
+      options.isReadOnly = isReadOnly
       options.log.mustRecover = log?.reasonToRecover != nil
       let opened = try OpenedEnvironment(
         file, identity, options: options, inspection: .quick, turn: turn)

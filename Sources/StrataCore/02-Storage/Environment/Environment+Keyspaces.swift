@@ -12,12 +12,12 @@ extension Environment {
 
   /// Opens what is not open yet, and notes it: what exists in a read transaction, which waits for no writer; what does not in a
   /// write transaction.
-  func openKeyspaces(_ names: [String], within patience: Patience?) throws {
+  func openKeyspaces(_ names: [String], within patience: Patience?, creates: Bool = true) throws {
     let deadline = ContinuousClock.now.advanced(by: patience?.left ?? options.writerDeadline)
     let turn: Void? = try handleTurn.take(until: deadline) {
       note(try openExisting(unopened(names)))
       let missing = unopened(names)
-      if !missing.isEmpty && !isReadOnly { note(try create(missing, within: patience)) }
+      if !missing.isEmpty && creates && !isReadOnly { note(try create(missing, within: patience)) }
     }
     if turn == nil {
       throw StorageError(

@@ -14,7 +14,7 @@ import Synchronization
 /// Closing may last: a writer thread that waits for another process cannot be cancelled. Closing does not wait for it; a thread that opens the file
 /// meanwhile gets the environment back.
 final class EnvironmentRegistry: @unchecked Sendable {
-  // Unchecked: `entries` is touched under `lock`.
+  // Unchecked: `entries` and `named` are touched under `lock`.
   private enum Entry {
     case open(Environment, count: Int)
     /// Its writer thread finishes what there is.
@@ -25,6 +25,8 @@ final class EnvironmentRegistry: @unchecked Sendable {
 
   private let lock = SystemLock()
   private var entries: [FileSystem.Identity: Entry] = [:]
+  /// The files of the temporary stores that have names, until their last close.
+  private var named: [String: FileSystem.Identity] = [:]
   private let generation = ForkGuard.generation
   /// Who opens a store's file or migrates it: the one waits for the other. Here, since a child made by `fork` needs its own.
   let openings = PathTurns()
@@ -92,6 +94,22 @@ final class EnvironmentRegistry: @unchecked Sendable {
     }
   }
 
+  /// The temporary environment that is open under `name`, with one more reference; nil when none is.
+  func acquire(named name: String) -> Environment? {
+    lock.withLock {
+      guard let identity = named[name], case .open(let environment, let count) = entries[identity] else {
+        return nil
+      }
+      entries[identity] = .open(environment, count: count + 1)
+      return environment
+    }
+  }
+
+  /// Gives a temporary environment that is open a name, until its last close. The caller sees to it that no other one has the name.
+  func name(_ environment: Environment, _ name: String) {
+    lock.withLock { named[name] = environment.identity }
+  }
+
   /// How many files this process has open.
   var count: Int { lock.withLock { entries.count } }
 
@@ -145,6 +163,7 @@ final class EnvironmentRegistry: @unchecked Sendable {
         entries[environment.identity] = .open(environment, count: count - 1)
         return .nothing
       }
+      if !named.isEmpty { named = named.filter { $0.value != environment.identity } }
       let hasWriter = environment.queue.close()
       entries[environment.identity] = hasWriter ? .closing(environment) : .busy
       return hasWriter ? .awaitWriter : .close
@@ -164,7 +183,8 @@ extension Environment {
   /// - Throws: `StorageError`: `.missing`, `.exists` (by `create`); `.notADatabase`, `.damaged`,
   ///   `.truncated`, `.unsupportedFormat` (by `inspection`, with page and reason); `.aliased`,
   ///   `.networkFileSystem`, `.permission`, `.readOnlyMedia`, `.replaced`, `.outOfMemory`, `.diskFull`;
-  ///   `.invalid` when the store is open here with another durability or read-only mode; `.unsupportedLibrary`.
+  ///   `.invalid` when the store is open here with a durability that promises less, or in a way in which it cannot be written;
+  ///   `.unsupportedLibrary`.
   static func open(path: String, options: EnvironmentOptions = EnvironmentOptions()) throws -> Environment {
     try LMDBVersion.require(path: path)
     ForkGuard.install()
@@ -191,12 +211,12 @@ extension Environment {
     let (identity, isOurs) = try findOrCreate(file, options)
     let known = try patience.wait { deadline in
       try registry.acquire(identity, path: file.path, until: deadline) {
-        (try? $0.checkSameOptions(options)) != nil || options.meetsClosing && $0.isStuck
+        $0.obstacle(to: options) == nil || options.meetsClosing && $0.isStuck
       }
     }
     if let environment = known {
       do {
-        try environment.checkSameOptions(options)
+        try environment.join(options)
       } catch {
         environment.close()
         throw error
@@ -296,22 +316,47 @@ extension Environment {
     }
   }
 
-  private func checkSameOptions(_ options: EnvironmentOptions) throws {
-    if options.durability != self.options.durability {
-      throw StorageError(
+  /// Why this environment cannot be what an opener with `options` wants; nil when it can.
+  ///
+  /// Who only reads can use every environment, and refuses writes by itself. Who writes needs one that promises at least as much.
+  private func obstacle(to options: EnvironmentOptions) -> StorageError? {
+    if options.isReadOnly { return nil }
+    if self.options.durability.isLaxer(than: options.durability) {
+      return StorageError(
         .invalid, operation: "open", path: path,
         detail: """
           The store is open in this process with durability .\(self.options.durability); it cannot be opened \
           with .\(options.durability) at the same time.
           """)
     }
-    if options.isReadOnly != isReadOnly {
-      let modes = isReadOnly ? ("read-only", "for writing") : ("for writing", "read-only")
-      throw StorageError(
-        .invalid, operation: "open", path: path,
-        detail: """
-          The store is open in this process \(modes.0); it cannot be opened \(modes.1) at the same time.
-          """)
+    if canWrite { return nil }
+    // The file could not be written when it was opened: either it still cannot, or LMDB's environment has to be a new one.
+    let descriptor = file.system.open(file.path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if [EACCES, EPERM, EROFS, ETXTBSY].contains(-descriptor) {
+      return StorageError(
+        -descriptor, "open", path: path, detail: "The store can only be opened read-only.")
+    }
+    if descriptor < 0 { return StorageError(-descriptor, "open", path: path) }
+    // LMDB holds its locks on the lock file alone: closing the data file drops none.
+    _ = file.system.close(descriptor)
+    return StorageError(
+      .invalid, operation: "open", path: path,
+      detail: """
+        The store is open in this process read-only, and its file could not be written then; it cannot be \
+        opened for writing at the same time.
+        """)
+  }
+
+  /// Becomes what one more opener wants.
+  private func join(_ options: EnvironmentOptions) throws {
+    if let obstacle = obstacle(to: options) { throw obstacle }
+    if options.isReadOnly { return }
+    if isReadOnly {
+      // What opening for writing does besides, see `OpenedEnvironment`.
+      let (slot, handle) = try claimSection()
+      defer { pool.leave(slot) }
+      try OpenedEnvironment.settleName(handle, file, options)
+      takeWrites()
     }
     if options.keepsLog && self.options.flushesCommits { log?.keep() }
   }

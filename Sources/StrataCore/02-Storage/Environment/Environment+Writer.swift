@@ -313,6 +313,7 @@ extension Environment {
 
   /// Looks for dead readers now and then: one that was killed keeps the file growing.
   private func countCommit() {
+    bell.ring()
     commitsSinceReaderCheck += 1
     guard commitsSinceReaderCheck >= max(options.readerCheckInterval, 1) else { return }
     commitsSinceReaderCheck = 0
@@ -359,6 +360,44 @@ extension Environment {
       error.detail = "The disk is full."
     }
     return error
+  }
+}
+
+/// Tells those in this process who wait for the commits of an environment whose file nobody can watch: it has no name.
+final class CommitBell: Sendable {
+  private let handlers = Mutex<[ObjectIdentifier: @Sendable () -> Void]>([:])
+  private let isWatched = Atomic<Bool>(false)
+
+  /// There is a commit.
+  func ring() {
+    if !isWatched.load(ordering: .relaxed) { return }
+    for handler in handlers.withLock({ Array($0.values) }) { handler() }
+  }
+
+  /// Calls `handler` after every commit, on the thread that has written, for as long as what this returns is kept. It must not wait.
+  func watch(_ handler: @escaping @Sendable () -> Void) -> any AnyObject & Sendable {
+    let watch = Watch(self)
+    handlers.withLock { handlers in
+      handlers[ObjectIdentifier(watch)] = handler
+      isWatched.store(true, ordering: .relaxed)
+    }
+    return watch
+  }
+
+  private func forget(_ watch: ObjectIdentifier) {
+    // What the handler holds ends outside of the lock.
+    let old = handlers.withLock { handlers in
+      let old = handlers.removeValue(forKey: watch)
+      isWatched.store(!handlers.isEmpty, ordering: .relaxed)
+      return old
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  private final class Watch: Sendable {
+    private let bell: CommitBell
+    init(_ bell: CommitBell) { self.bell = bell }
+    deinit { bell.forget(ObjectIdentifier(self)) }
   }
 }
 

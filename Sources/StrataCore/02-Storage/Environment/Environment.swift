@@ -23,8 +23,11 @@ final class Environment: @unchecked Sendable {
 
   /// The data file, with its directory resolved.
   let path: String
-  /// Whether writes are refused.
-  let isReadOnly: Bool
+  /// Whether writes are refused, since the store is only open for reading. It ends when it is opened for writing, too.
+  var isReadOnly: Bool { refusesWrites.load(ordering: .acquiring) }
+  private let refusesWrites: Atomic<Bool>
+  /// Whether LMDB has the file open for writing, which it has where the file's permissions allow it.
+  let canWrite: Bool
   /// How it was opened first.
   let options: EnvironmentOptions
   /// Where the file was found.
@@ -41,6 +44,8 @@ final class Environment: @unchecked Sendable {
   let log: StoreLog?
   /// The line of those who open keyspaces.
   let handleTurn = HandleTurn()
+  /// Tells of commits in this process.
+  let bell = CommitBell()
   /// The fork generation and the process in which it was opened.
   let forkGeneration: Int
   let process: Int32
@@ -89,7 +94,8 @@ final class Environment: @unchecked Sendable {
     self.identity = identity
     self.options = options
     path = file.path
-    isReadOnly = options.isReadOnly
+    refusesWrites = Atomic(options.isReadOnly)
+    canWrite = opened.canWrite
     forkGeneration = ForkGuard.generation
     process = ForkGuard.process
     self.turn = turn
@@ -126,16 +132,20 @@ final class Environment: @unchecked Sendable {
   /// The keyspaces called `names`, created when they are missing; in a read-only environment a missing one
   /// is nil. Never closed. Cheap when all are open already; waits for no writer when all exist.
   ///
-  /// - Parameter patience: how long to wait for the turn to create some; nil for as long as every write waits.
+  /// - Parameters:
+  ///   - patience: how long to wait for the turn to create some; nil for as long as every write waits.
+  ///   - creates: whether missing ones are created; otherwise they are nil, as in a read-only environment.
   /// - Throws: `StorageError` `.invalid` for a bad name or more than `maxKeyspaces`; what `read` throws, and what `write` throws
   ///   when some must be created.
-  func keyspaces(_ names: [String], within patience: Patience? = nil) throws -> [Keyspace?] {
+  func keyspaces(
+    _ names: [String], within patience: Patience? = nil, creates: Bool = true
+  ) throws -> [Keyspace?] {
     for name in names where name.isEmpty || name.utf8.count > 511 || name.utf8.contains(0) {
       throw StorageError(
         .invalid, operation: "mdb_dbi_open", path: path,
         detail: "“\(name)” cannot name a keyspace: 1 to 511 bytes, none of them zero.")
     }
-    if !unopened(names).isEmpty { try openKeyspaces(names, within: patience) }
+    if !unopened(names).isEmpty { try openKeyspaces(names, within: patience, creates: creates) }
     let all = lock.withLock { openKeyspaces }
     return names.map { name in all.first { $0.name == name } }
   }
@@ -196,6 +206,9 @@ final class Environment: @unchecked Sendable {
         keyspaces: parts)
     }
   }
+
+  /// Takes writes from now on. LMDB must have the file open for writing.
+  func takeWrites() { refusesWrites.store(false, ordering: .releasing) }
 
   /// Whoever opened the environment has found a store in it. Each opener calls this or `refuse`, or neither.
   func accept() { lock.withLock { verdict = .accepted } }

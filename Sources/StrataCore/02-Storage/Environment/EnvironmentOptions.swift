@@ -26,7 +26,7 @@ struct EnvironmentOptions: Sendable {
 
   /// What to do when there is no file, or when there is one.
   var create = CreatePolicy.ifMissing
-  /// Refuse writes. A file that can be written is still opened for writing, since LMDB's locks need it.
+  /// Refuse writes, unless the store is opened for writing, too. A file that can be written is still opened for writing, since LMDB's locks need it.
   var isReadOnly = false
   /// What survives a power failure.
   var durability = Durability.full

@@ -7,6 +7,8 @@ struct OpenedEnvironment {
   let handle: OpaquePointer
   /// Which file LMDB uses for its locks; nil on a medium that cannot be written, where it uses none.
   let lockIdentity: FileSystem.Identity?
+  /// Whether LMDB has the file open for writing.
+  let canWrite: Bool
 
   /// The address space to try, from the largest: sanitizers, valgrind and containers limit it.
   static let mapLadder = [1 << 40, 1 << 36, 1 << 32, 1 << 28]
@@ -79,12 +81,13 @@ struct OpenedEnvironment {
     }
     ReaderTable.check(handle)
     self.handle = handle
+    self.canWrite = canWrite
   }
 
   /// Flushes the folder of a store without commits: who has made it may have been killed before its name was durable, and commits would go with the name.
-  private static func settleName(_ handle: OpaquePointer, _ file: StoreFile, _ options: EnvironmentOptions)
-    throws
-  {
+  static func settleName(
+    _ handle: OpaquePointer, _ file: StoreFile, _ options: EnvironmentOptions
+  ) throws {
     if options.isTemporary || options.isReadOnly || !options.flushesCommits { return }
     var information = MDB_envinfo()
     mdb_env_info(handle, &information)

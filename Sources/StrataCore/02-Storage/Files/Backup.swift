@@ -42,14 +42,17 @@ extension Environment {
   /// Writes a backup of the last commit to a new file, while reading and writing go on. Waits for no writer.
   ///
   /// The copy appears under its name complete and flushed, or not at all. It has mode 0600. `compacting`
-  /// leaves out free pages, which takes longer and gives the smallest file.
+  /// leaves out free pages, which takes longer and gives the smallest file. An empty store is replaced when `replacing` says so.
   ///
   /// - Throws: `.exists` when there is a file already; `.busy` when a process still has a store open whose file had that name and was deleted;
   ///   `.diskFull`; what `open` throws for a damaged file.
-  func copy(to path: String, compacting: Bool) throws {
+  func copy(to path: String, compacting: Bool, replacing: StoreFile.Replaceable = .nothing) throws {
     let destination = try StoreFile(path, file.system)
-    if try destination.status() != nil { throw StorageError(EEXIST, "open", path: destination.path) }
-    try Environment.publish(try writeCopy(beside: destination, compacting: compacting))
+    if let status = try destination.status() {
+      try destination.requireReplaceable(status, as: replacing, "open")
+    }
+    try Environment.publish(
+      try writeCopy(beside: destination, compacting: compacting), replacing: replacing)
   }
 
   /// The copy under its temporary name.
@@ -59,7 +62,7 @@ extension Environment {
     return try Backup.write(environment, beside: destination, compacting: compacting)
   }
 
-  private static func publish(_ draft: StoreDraft, replacing: Bool = false) throws {
+  private static func publish(_ draft: StoreDraft, replacing: StoreFile.Replaceable) throws {
     do {
       try draft.publish(replacing: replacing)
     } catch {
@@ -110,7 +113,7 @@ extension Environment {
       _ = try? file.create(isFlushed: true, allowsNetwork: true)
       return
     }
-    try publish(draft, replacing: true)
+    try publish(draft, replacing: .anything)
     try file.removeAllReplaced()
   }
 
@@ -118,8 +121,14 @@ extension Environment {
   /// go with it; `source` may be one of them.
   ///
   /// `source` may be open and stays as it is; `path` may be missing.
-  /// - Throws: `.busy` when `path` is open in this process or another; `.missing`; what `open` throws for `source`.
-  static func replace(path: String, with source: String, fileSystem: FileSystem = .system) throws {
+  /// - Parameters:
+  ///   - isOpenHere: Whether the caller has the store at `path` open, and closes it in `ready`.
+  ///   - ready: Is given the copy, complete and flushed, before it takes the store's place; what it throws ends the replacement.
+  /// - Throws: `.busy` when `path` is open in this process or another; `.missing`; what `open` throws for `source`; what `ready` throws.
+  static func replace(
+    path: String, with source: String, fileSystem: FileSystem = .system, isOpenHere: Bool = false,
+    ready: (StoreDraft) throws -> Void = { _ in }
+  ) throws {
     try LMDBVersion.require(path: path)
     let destination = try StoreFile(path, fileSystem)
     let source = try StoreFile(source, fileSystem)
@@ -127,10 +136,19 @@ extension Environment {
       throw replacedWithItself(source)
     }
     // Said now rather than when all work is done; asked again then.
-    try SoleUse.run(destination) { status in
-      if let status { try destination.checkPlain(status) }
+    if !isOpenHere {
+      try SoleUse.run(destination) { status in
+        if let status { try destination.checkPlain(status) }
+      }
     }
-    try publish(try copy(of: source, beside: destination), replacing: true)
+    let draft = try copy(of: source, beside: destination)
+    do {
+      try ready(draft)
+    } catch {
+      draft.remove()
+      throw error
+    }
+    try publish(draft, replacing: .anything)
     try destination.removeAllReplaced()
   }
 

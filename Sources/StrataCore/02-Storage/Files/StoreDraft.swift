@@ -57,12 +57,15 @@ final class StoreDraft: Sendable {
 
   /// Gives the draft, which is flushed, the store's name. The store must be closed.
   ///
-  /// - Parameter replacing: Whether a store that is there may go.
+  /// - Parameter replacing: What may be there, and goes.
   /// - Throws: `.exists`; `.busy` when the store is in use. The draft is what it was then.
-  func publish(replacing: Bool = false) throws {
+  func publish(replacing: StoreFile.Replaceable = .nothing) throws {
     try destination.take(file.path, replacing: replacing)
     forget()
   }
+
+  /// Removes LMDB's lock file, after the draft was open as a store.
+  func removeLockFile() { _ = file.system.unlink(file.lockPath) }
 
   /// Removes what is left under the draft's names, but no store's old file.
   func remove() {
@@ -177,14 +180,24 @@ extension StoreFile {
     _ = system.close(target)
   }
 
+  /// What may have a name that is given to another file.
+  enum Replaceable {
+    /// The name must be free.
+    case nothing
+    /// An empty store, such as destroying leaves.
+    case emptyStore
+    /// Any plain file.
+    case anything
+  }
+
   /// Gives a flushed file this name. The stores of both names must be closed.
   ///
-  /// - Parameter replacing: Whether a store that is there may go.
+  /// - Parameter replacing: What may be there, and goes.
   /// - Throws: `.exists`; `.busy` when the store is in use. Both files are what they were then.
-  func take(_ draft: String, replacing: Bool = false) throws {
+  func take(_ draft: String, replacing: Replaceable = .nothing) throws {
     try SoleUse.run(self) { status in
       if let status {
-        if !replacing { throw StorageError(EEXIST, "rename", path: path) }
+        try requireReplaceable(status, as: replacing, "rename")
         try checkPlain(status)
         givePermissions(to: draft)
       }
@@ -203,5 +216,32 @@ extension StoreFile {
         throw error
       }
     }
+  }
+
+  /// - Throws: `.exists` when what has the name must stay.
+  func requireReplaceable(_ status: FileSystem.Status, as kind: Replaceable, _ operation: String) throws {
+    let mayGo =
+      switch kind {
+      case .nothing: false
+      case .emptyStore: try isEmptyStore(status)
+      case .anything: true
+      }
+    if !mayGo { throw StorageError(EEXIST, operation, path: path) }
+  }
+
+  /// Whether the file is byte for byte what `writeEmptyStore` writes: of a store that was destroyed, or that was made and never opened. One that was opened for writing holds
+  /// at least a description of itself.
+  private func isEmptyStore(_ status: FileSystem.Status) throws -> Bool {
+    let pageSize = status.size / 2
+    guard status.kind == .regular, MetaPage.pageSizes.contains(pageSize), status.size == 2 * pageSize,
+      try !hasLog()
+    else { return false }
+    let descriptor = system.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if descriptor < 0 { throw StorageError(-descriptor, "open for reading", path: path) }
+    defer { _ = system.close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: status.size)
+    let count = bytes.withUnsafeMutableBytes { system.read(descriptor, $0, 0) }
+    if count < 0 { throw StorageError(Int32(-count), "pread", path: path) }
+    return count == bytes.count && bytes == MetaPage.emptyStore(pageSize: pageSize)
   }
 }

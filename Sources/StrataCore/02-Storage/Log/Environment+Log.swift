@@ -41,7 +41,7 @@ extension Environment {
 
   /// A checkpoint in a quiet moment, so that a recovery has nothing to do. When another process writes, it is not quiet.
   func makeQuietCheckpoint() {
-    guard !options.isReadOnly, (try? checkProcess()) != nil else { return }
+    guard !isReadOnly, (try? checkProcess()) != nil else { return }
     // Never waits: where another thread or process writes, the next write of this process makes the checkpoint.
     _ = lead(
       TypedWriteJob<Void>(patience: .seconds(1)) { _ in

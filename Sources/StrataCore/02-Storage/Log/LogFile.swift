@@ -139,16 +139,16 @@ struct LogTurn {
 
   /// Opens the log that has the name and waits for the turn at it; nil when it is gone, or was exchanged meanwhile.
   ///
-  /// - Returns: the turn, with which the log is closed, the log, and whether it may be written.
+  /// - Returns: the turn, with which the log is closed, the log, and why it cannot be written; 0 when it can.
   /// - Throws: ``StorageError`` `.busy`, `.permission`, `.io`.
   static func open(_ file: StoreFile, until deadline: ContinuousClock.Instant) throws -> (
-    turn: LogTurn, log: Int32, canWrite: Bool
+    turn: LogTurn, log: Int32, refusal: Int32
   )? {
     let system = file.system
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     var log = system.open(file.logPath, O_RDWR | flags, 0)
-    let canWrite = log >= 0
-    if [EACCES, EPERM, EROFS].contains(-log) { log = system.open(file.logPath, O_RDONLY | flags, 0) }
+    let refusal = max(-log, 0)
+    if [EACCES, EPERM, EROFS].contains(refusal) { log = system.open(file.logPath, O_RDONLY | flags, 0) }
     if log == -ENOENT { return nil }
     if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
     var turn = try take(file, log, until: deadline)
@@ -164,7 +164,7 @@ struct LogTurn {
       turn.end()
       throw error
     }
-    return (turn, log, canWrite)
+    return (turn, log, refusal)
   }
 
   /// Waits for the turn. The descriptor is closed with it, and at once when that fails.

@@ -54,10 +54,10 @@ struct LogRecovery {
           detail: "There is a \(status.kind.rawValue) where the store's log should be.")
       case .success: break
       }
-      guard let (turn, log, canWrite) = try LogTurn.open(file, until: deadline) else { continue }
+      guard let (turn, log, refusal) = try LogTurn.open(file, until: deadline) else { continue }
       do {
         let isOurs = try LogRecovery(file: file, identity: identity, policy: options.log).run(
-          log, canWrite: canWrite, until: deadline)
+          log, refusal: refusal, until: deadline)
         return Outcome(turn: turn, isLogAbsent: !isOurs)
       } catch {
         turn.end()
@@ -67,9 +67,13 @@ struct LogRecovery {
   }
 
   /// Whether the log is the store's.
-  private func run(_ log: Int32, canWrite: Bool, until deadline: ContinuousClock.Instant) throws -> Bool {
+  ///
+  /// - Parameter refused: why the log cannot be written; 0 when it can.
+  private func run(
+    _ log: Int32, refusal refused: Int32, until deadline: ContinuousClock.Instant
+  ) throws -> Bool {
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-    var data = canWrite ? file.system.open(file.path, O_RDWR | flags, 0) : -EROFS
+    var data = refused == 0 ? file.system.open(file.path, O_RDWR | flags, 0) : -refused
     let refusal = -data
     if [EACCES, EPERM, EROFS, ETXTBSY].contains(refusal) {
       data = file.system.open(file.path, O_RDONLY | flags, 0)

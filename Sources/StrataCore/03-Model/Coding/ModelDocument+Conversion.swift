@@ -149,6 +149,8 @@ extension ModelDocument {
       }
     }
     guard let value = AttributeValue(any, type: attribute.attributeType) else {
+      // That of a derived one is not used.
+      if attribute is DerivedAttributeDescription { return nil }
       sentences.append(
         "The default value of \(entity).\(attribute.name) is no \(attribute.attributeType).")
       return nil

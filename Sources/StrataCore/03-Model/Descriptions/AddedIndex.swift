@@ -14,7 +14,7 @@ package struct AddedIndex: Sendable, Hashable, Codable {
   package var condition: IndexCondition?
 
   /// The name among a store's indexes.
-  package var qualifiedName: String { "\(entity).\(name)" }
+  package var qualifiedName: String { StoredName.ofIndex("\(entity).\(name)") }
 
   /// The index compiled for a schema, as one that the model declares would be.
   /// - Throws: `ModelError` with what is wrong, one sentence each.

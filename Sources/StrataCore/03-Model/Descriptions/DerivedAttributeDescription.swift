@@ -2,7 +2,7 @@
 ///
 /// Stored like every other attribute, so it can be fetched by, sorted by and indexed; but the store itself computes it, inside
 /// the transaction of every save that changes what it follows from, in any context. The saving object has the new value
-/// right after the save; until then it has the old one, nil when it is new, in child contexts too. It cannot be set.
+/// right after the save; until then it has the old one, nil when it is new, in child contexts too. It cannot be set. A default value is not used.
 ///
 /// An expression of another form, or one that does not fit the model's entities, is refused when the model is
 /// taken into use (rule 340):

@@ -61,11 +61,14 @@ public final class ManagedObjectModel: NSObject, @unchecked Sendable {
   /// The names of the configurations, sorted. The default configuration, all entities, has no name.
   public var configurations: [String] { entitiesByConfiguration.keys.sorted() }
 
-  /// The entities of a configuration; all of them for nil (rule 323), nil for an unknown name.
+  /// The entities of a configuration; all of them for nil (rule 323) and for the name that stores give as theirs then, nil for an unknown name.
   public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
     guard let name else { return entities }
-    return entitiesByConfiguration[name]
+    return entitiesByConfiguration[name] ?? (name == Self.defaultConfigurationName ? entities : nil)
   }
+
+  /// What Core Data's stores give as the name of the default configuration.
+  package static let defaultConfigurationName = "PF_DEFAULT_CONFIGURATION_NAME"
 
   /// Defines a configuration. `entities` must be members of the model.
   public func setEntities(_ entities: [EntityDescription], forConfigurationName name: String) {

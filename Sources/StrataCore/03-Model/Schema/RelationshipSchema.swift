@@ -17,6 +17,8 @@ package final class RelationshipSchema: Sendable {
   package let owner: Int
   /// `Entity.name`, unique in the model.
   package let qualifiedName: String
+  /// The same as stores keep it.
+  var storedName: String { StoredName.ofRelationship(qualifiedName) }
   /// The property's slot in the owner and all its subentities. A to-many's slot takes no bytes in rows.
   package let slot: Int
   /// The number of the destination entity.

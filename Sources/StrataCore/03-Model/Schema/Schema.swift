@@ -228,7 +228,7 @@ package final class IndexSchema: Sendable {
 
   /// The index in ``Schema/indexes``.
   package let number: Int
-  /// `Entity.index`, or `Entity.unique(a,b)` for a uniqueness constraint. Unique in the schema.
+  /// `Entity.index`, or `Entity.unique(a,b)` for a uniqueness constraint; shortened when it is too long for a store (``StoredName``). Unique in the schema.
   package let name: String
   /// The number of the entity that declares it; the index covers the entity's subtree.
   package let owner: Int

@@ -84,8 +84,9 @@ struct SchemaCompiler {
         return AttributeSchema(
           name: description.name, type: attribute.attributeType, isOptional: attribute.isOptional,
           isTransient: description.isTransient || isComposite, slot: slot,
-          // Of a transformable attribute the bytes are the default, which its transformer makes when a store is attached.
-          defaultValue: attribute.attributeType == .transformable
+          // Of a transformable attribute the bytes are the default, which its transformer makes when a store is attached. A derived one is computed: the
+          // default that a model editor has left there is not used.
+          defaultValue: attribute.attributeType == .transformable || attribute is DerivedAttributeDescription
             ? .null : AttributeValue(attribute.defaultValue, type: attribute.attributeType) ?? .null,
           relationship: nil,
           elements: isComposite ? elements.indices.filter { slots[$0].depth == description.depth + 1 } : [],
@@ -217,7 +218,7 @@ extension SchemaCompiler {
       }
       for index in declared {
         let compiled = IndexSchema(
-          number: indexes.count, name: index.name, owner: owner, isUnique: index.isUnique,
+          number: indexes.count, name: StoredName.ofIndex(index.name), owner: owner, isUnique: index.isUnique,
           elements: index.parts.compactMap { part in slots[part.name].map { ($0, part.isAscending) } },
           condition: index.condition,
           conditionSlots: index.condition?.keys.compactMap { slots[$0]?.slot } ?? [])

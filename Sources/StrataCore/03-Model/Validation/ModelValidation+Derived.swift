@@ -5,7 +5,6 @@ extension ModelValidation {
   ) {
     let name = "Derived attribute \(place)"
     if attribute.isTransient { report("\(name) is transient; it would have no place to be stored in.") }
-    if attribute.defaultValue != nil { report("\(name) cannot have a default value.") }
     guard let derivation = attribute.derivation else {
       report(
         "\(name) has the derivation “\(attribute.derivationExpression ?? "")”, which is not supported: use a key path, "

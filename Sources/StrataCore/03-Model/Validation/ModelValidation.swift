@@ -153,7 +153,8 @@ struct ModelValidation {
         sentences.append("Attribute \(place) is of type \(type), which is not supported yet.")
       }
     }
-    guard let value = attribute.defaultValue else { return }
+    // The default of a derived one is not used.
+    guard let value = attribute.defaultValue, !(attribute is DerivedAttributeDescription) else { return }
     if AttributeValue(value, type: type) == nil {
       let text = AttributeValue(value, type: .undefined)?.description ?? "an object"
       sentences.append(

@@ -173,7 +173,7 @@ final class CompiledPredicate: @unchecked Sendable {
     _ operation: SlotTest.Operation, _ subject: UnsafeRawBufferPointer, _ pattern: UnsafeRawBufferPointer
   ) -> Bool {
     guard subject.count >= pattern.count else { return false }
-    // Patterns are never empty (the resolver turns those into "is not nil"), so neither base is nil here.
+    // Patterns are never empty (the resolver turns those into FALSE), so neither base is nil here.
     guard let haystack = subject.baseAddress, let needle = pattern.baseAddress else { return false }
     switch operation {
     case .beginsWith: return memcmp(haystack, needle, pattern.count) == 0

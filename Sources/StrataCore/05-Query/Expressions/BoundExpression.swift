@@ -124,6 +124,14 @@ extension ComparisonOperator {
     default: false
     }
   }
+
+  /// Whether the right side is looked for in the left one: then the empty text is found nowhere.
+  var isForParts: Bool {
+    switch self {
+    case .beginsWith, .contains, .endsWith: true
+    default: false
+    }
+  }
 }
 
 /// References to objects that no reference of the store at hand can lead to: each has its own, so that they are the same as themselves and

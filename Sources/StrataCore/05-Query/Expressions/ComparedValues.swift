@@ -52,6 +52,16 @@ package enum ComparedValues {
     ValueOrder.compare(left, right)
   }
 
+  /// How objects are sorted by their IDs: by primary key, as in a fetch. Those of several hierarchies and stores whose keys are the same come by these.
+  package static func order(_ left: ManagedObjectID, _ right: ManagedObjectID) -> Int {
+    func order<T: Comparable>(_ left: T, _ right: T) -> Int { left < right ? -1 : left > right ? 1 : 0 }
+    let byKey = order(left.primaryKey, right.primaryKey)
+    if byKey != 0 { return byKey }
+    let byRoot = order(left.token.hierarchy.rootName, right.token.hierarchy.rootName)
+    if byRoot != 0 { return byRoot }
+    return order(left.storeIdentifier.uuidString, right.storeIdentifier.uuidString)
+  }
+
   /// One value of many; nil when the sum of integers takes more than 64 bits. `zero` is the sum of nothing.
   package static func aggregate(
     _ aggregate: FetchAggregate, _ values: [AttributeValue], zero: AttributeValue = .integer(0)

@@ -41,7 +41,7 @@ extension FetchPlanner.Context {
     let isFiltered = filters(hierarchy.memberNumbers)
     let consumed: Set<Int> = detour.isExact ? [detour.conjunct] : []
     var plan = finish(
-      detour.access, isOrdered: sorts.isEmpty, consumed: consumed, filtersEntities: isFiltered,
+      detour.access, isOrdered: isInKeyOrder, consumed: consumed, filtersEntities: isFiltered,
       words: detour.words)
     plan.indexNames = detour.indexNames
     plan.alternative = FetchPlan.Alternative(scanPlan())

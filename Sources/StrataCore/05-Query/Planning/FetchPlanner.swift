@@ -50,7 +50,8 @@ enum FetchPlanner {
     let sorts = mode == .count ? [] : effectiveSorts(request.sorts, conjuncts: conjuncts)
     let context = Context(
       request: request, mode: mode, facts: facts, depth: depth, conjuncts: conjuncts, sorts: sorts,
-      ordersByKey: mode != .count && (!request.sorts.isEmpty || request.isPaged))
+      ordersByKey: mode != .count && (!request.sorts.isEmpty || request.isPaged || request.sortsByKey),
+      keysDescend: mode != .count && request.keysDescend)
     if let plan = context.identifierPlan() { return plan }
     let indexes = (request.entity.indexes + facts.addedIndexes(request.entity.number)).filter(facts.isUsable)
     let choices = indexes.compactMap { context.choice(of: $0) }
@@ -90,6 +91,8 @@ extension FetchPlanner {
     let sorts: [ResolvedSort]
     /// Whether matches that no sort key tells apart must come in the order of primary keys.
     let ordersByKey: Bool
+    /// Whether that order is the descending one, which no way to the rows has.
+    let keysDescend: Bool
   }
 
   /// One way to use an index.
@@ -111,6 +114,8 @@ extension FetchPlanner {
 extension FetchPlanner.Context {
   private var storeIdentifier: UUID { facts.storeIdentifier }
   var hierarchy: HierarchySchema { request.schema.hierarchies[request.hierarchyNumber] }
+  /// Whether rows in the ascending order of their primary keys are in the order wanted.
+  var isInKeyOrder: Bool { sorts.isEmpty && !keysDescend }
 
   func identifierPlan() -> FetchPlan? {
     for (place, conjunct) in conjuncts.enumerated() {
@@ -118,7 +123,7 @@ extension FetchPlanner.Context {
       let keys = IdentifierKeys.of(
         identifiers, rootName: hierarchy.rootName, storeIdentifier: storeIdentifier)
       return finish(
-        keys.isEmpty ? .nothing : .identifiers(keys), isOrdered: sorts.isEmpty, consumed: [place],
+        keys.isEmpty ? .nothing : .identifiers(keys), isOrdered: isInKeyOrder, consumed: [place],
         filtersEntities: filters(hierarchy.memberNumbers), words: "\(keys.count) identifiers")
     }
     return nil
@@ -126,7 +131,7 @@ extension FetchPlanner.Context {
 
   func scanPlan() -> FetchPlan {
     finish(
-      .scan, isOrdered: sorts.isEmpty, consumed: [], filtersEntities: filters(hierarchy.memberNumbers),
+      .scan, isOrdered: isInKeyOrder, consumed: [], filtersEntities: filters(hierarchy.memberNumbers),
       words: "scan of \(hierarchy.rootName)")
   }
 
@@ -181,9 +186,10 @@ extension FetchPlanner.Context {
     }
     if rest != .all { words += "; then \(rest)" }
     if !isOrdered {
-      let keys = sorts.map {
+      var keys = sorts.map {
         $0.name + ($0.isByBytes ? "" : " in \($0.comparator)") + ($0.isAscending ? "" : " descending")
       }
+      if keysDescend { keys.append("primary key descending") }
       words += "; sort by \(keys.isEmpty ? "primary key" : keys.joined(separator: ", "))"
     }
     if request.offset > 0 { words += "; skip \(request.offset)" }
@@ -295,10 +301,11 @@ extension FetchPlanner.Context {
   private func order(_ choice: inout FetchPlanner.Choice, fixedCount: Int) {
     let rest = choice.index.parts.dropFirst(fixedCount)
     if sorts.isEmpty {
-      choice.isOrdered = !ordersByKey || (rest.isEmpty && choice.ranges.count == 1)
+      choice.isOrdered = !ordersByKey || isInKeyOrder && rest.isEmpty && choice.ranges.count == 1
       return
     }
-    guard rest.count == sorts.count else { return }
+    // Equal entries of an index come by ascending primary key, in both directions.
+    guard rest.count == sorts.count, !keysDescend else { return }
     var isReversed: Bool?
     for (part, sort) in zip(rest, sorts) {
       guard sort.steps.isEmpty, part.slot == sort.slot, sort.isByBytes, !sort.type.hasCutKeys else { return }

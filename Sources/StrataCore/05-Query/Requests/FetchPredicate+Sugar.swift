@@ -15,16 +15,16 @@ public struct Attribute: Sendable, Hashable {
   /// format strings.
   public typealias TextOptions = FetchComparison.StringOptions
 
-  /// True when the attribute's string starts with `prefix`.
+  /// True when the attribute's string starts with `prefix`. None starts with the empty string, as in Core Data.
   public func beginsWith(_ prefix: String, options: TextOptions = []) -> FetchPredicate {
     compare(.beginsWith, prefix, options)
   }
-  /// True when the attribute's string contains `part`: `Attribute("title").contains("emma", options: .caseInsensitive)`. Every string contains the
-  /// empty one.
+  /// True when the attribute's string contains `part`: `Attribute("title").contains("emma", options: .caseInsensitive)`. No string contains the
+  /// empty one, as in Core Data.
   public func contains(_ part: String, options: TextOptions = []) -> FetchPredicate {
     compare(.contains, part, options)
   }
-  /// True when the attribute's string ends with `suffix`.
+  /// True when the attribute's string ends with `suffix`. None ends with the empty string, as in Core Data.
   public func endsWith(_ suffix: String, options: TextOptions = []) -> FetchPredicate {
     compare(.endsWith, suffix, options)
   }

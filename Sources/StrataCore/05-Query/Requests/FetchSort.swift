@@ -18,7 +18,7 @@ public struct FetchSort: Sendable, Hashable {
   /// Sorts by the attribute `key`.
   ///
   /// - Parameters:
-  ///   - key: The name of a stored attribute, perhaps behind to-one relationships: `author.name`.
+  ///   - key: The name of a stored attribute, perhaps behind to-one relationships: `author.name`. `objectID` and `self` are the order of primary keys.
   ///   - ascending: Whether the smallest value comes first.
   ///   - comparator: How texts are ordered; a request that asks it of an attribute that is no text fails with ``FetchError``.
   public init(_ key: String, ascending: Bool = true, comparator: TextCollation = .bytes) {

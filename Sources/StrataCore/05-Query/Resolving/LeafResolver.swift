@@ -77,8 +77,7 @@ struct LeafResolver {
     guard attribute.type == .string else { throw error(.notAString(operation: "\(source)")) }
     switch value {
     case .null: return .none
-    case .string(let string) where string.isEmpty: return isNil.negated
-    case .string: return test(operation, value)
+    case .string(let string): return string.isEmpty ? .none : test(operation, value)
     default: throw wrongType(value)
     }
   }
@@ -145,6 +144,7 @@ struct LeafResolver {
       return operation == .equal ? isNil : operation == .notEqual ? isNil.negated : .none
     case .string(let pattern):
       if operation == .notEqual { return try text(.equal, value).negated }
+      if pattern.isEmpty, operation.isForParts { return .none }
       if operation == .like, pattern.utf8.count > TextMatcher.longestPattern {
         throw TextMatchError(.tooLong, pattern)
       }

@@ -32,6 +32,10 @@ package struct ResolvedFetchRequest: Sendable {
   package private(set) var source: FetchSource?
   /// Whether rows that no sort key tells apart come in the order of primary keys even when there are no sort keys.
   var isPaged = false
+  /// Whether a sort key is the object itself, `objectID` or `self`. It tells all rows apart, so that it ends `sorts`: primary keys decide then.
+  private(set) var sortsByKey = false
+  /// Whether rows that no sort key tells apart come in the descending order of primary keys.
+  package private(set) var keysDescend = false
 
   /// Looks up the names of `request`.
   ///
@@ -57,8 +61,17 @@ package struct ResolvedFetchRequest: Sendable {
     entityNumbers = request.includesSubentities ? entity.subtree.sorted() : [entity.number]
     self.predicate = predicate
     travels = predicate.travels
-    sorts = try request.sortDescriptors.map { sort in
-      try FetchError.locating(.sortKey(sort.key)) { try ResolvedSort(sort, resolver) }
+    sorts = []
+    for sort in request.sortDescriptors {
+      // What stands behind the object itself decides nothing, and must have an order all the same.
+      let resolved = try FetchError.locating(.sortKey(sort.key)) { try ResolvedSort(sort, resolver) }
+      if sortsByKey { continue }
+      if let resolved {
+        sorts.append(resolved)
+      } else {
+        sortsByKey = true
+        keysDescend = !sort.ascending
+      }
     }
     limit = request.fetchLimit
     offset = request.fetchOffset
@@ -92,7 +105,11 @@ package struct ResolvedFetchRequest: Sendable {
     copy.source = nil
     copy.predicate = predicate
     copy.travels = predicate.travels
-    if !keepsSorts { copy.sorts = [] }
+    if !keepsSorts {
+      copy.sorts = []
+      copy.sortsByKey = false
+      copy.keysDescend = false
+    }
     copy.start = nil
     copy.limit = 0
     copy.offset = 0
@@ -153,7 +170,8 @@ package struct ResolvedFetchRequest: Sendable {
       let order = sort.comparator.order(left(place), right(place))
       if order != 0 { return sort.isAscending ? order : -order }
     }
-    return leftKey < rightKey ? -1 : leftKey > rightKey ? 1 : 0
+    if leftKey == rightKey { return 0 }
+    return (leftKey < rightKey) != keysDescend ? -1 : 1
   }
 }
 
@@ -198,9 +216,11 @@ struct ResolvedSort: Sendable, Hashable {
   /// Whether it is the order of indexes, and of the bytes that ``KeyBuilder`` makes.
   var isByBytes: Bool { comparator == .bytes }
 
+  /// Nil for the object that is sorted, `objectID` or `self`, whose primary key is in no slot.
+  ///
   /// - Throws: ``FetchError`` for an unknown key, a path through a to-many relationship, an attribute without an order, an order of texts for what is
   ///   no text.
-  init(_ sort: FetchSort, _ resolver: PredicateResolver) throws {
+  init?(_ sort: FetchSort, _ resolver: PredicateResolver) throws {
     let sort = try sort.named(resolver.entity, resolver.schema)
     let keys = sort.key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     if keys.contains(where: { $0.hasPrefix("@") }) {
@@ -212,7 +232,7 @@ struct ResolvedSort: Sendable, Hashable {
     let isText = path.attribute?.type == .string
     if sort.comparator != .bytes, !isText { throw path.error(.notAString(operation: "\(sort.comparator)")) }
     guard let attribute = path.attribute else {
-      guard let last = path.steps.last else { throw path.error(.unknownKey) }
+      guard let last = path.steps.last else { return nil }
       // Objects sort by their primary keys.
       steps.removeLast()
       self.init(

@@ -139,6 +139,7 @@ extension ResolvedFetchRequest {
       let order = sort.comparator.order(try values(place), start.values[place])
       if order != 0 { return (order > 0) == sort.isAscending }
     }
-    return key > start.primaryKey || start.includesEqual && key == start.primaryKey
+    if key == start.primaryKey { return start.includesEqual }
+    return (key > start.primaryKey) != keysDescend
   }
 }

@@ -11,6 +11,8 @@ struct TextMatcher: Sendable {
   private enum Test: Sendable {
     /// The folded right side.
     case bytes(ComparisonOperator, [UInt8])
+    /// A part that folding leaves nothing of: no text has it, as with Foundation's search for texts.
+    case nothing
     case like(LikePattern)
     case matches(ValidationPattern, String)
     /// The folded right sides, ascending.
@@ -33,7 +35,9 @@ struct TextMatcher: Sendable {
       test = .like(LikePattern(pattern, folding))
     case .matches: test = try Self.expression(pattern, folding)
     case .in, .between: trap("\(operation) has more than one right side; prepare one matcher for each.")
-    default: test = .bytes(operation, folding.folded(pattern))
+    default:
+      let folded = folding.folded(pattern)
+      test = folded.isEmpty && operation.isForParts ? .nothing : .bytes(operation, folded)
     }
   }
 
@@ -69,6 +73,7 @@ struct TextMatcher: Sendable {
     case .like(let pattern): pattern.matches(subject)
     case .matches(let expression, let pattern): try matches(expression, pattern, subject)
     case .oneOf(let texts): isOne(of: texts, subject)
+    case .nothing: false
     }
   }
 

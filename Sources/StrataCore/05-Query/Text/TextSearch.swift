@@ -2,7 +2,7 @@ import Foundation
 
 /// Finds bytes in bytes, in time proportional to the sum of both lengths.
 enum TextSearch {
-  /// Where `part` first stands in `text`; nil when it does not. Nothing stands everywhere.
+  /// Where `part` first stands in `text`; nil when it does not. An empty part stands at the beginning: whether it counts is for callers to say.
   static func find(_ part: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Int? {
     guard let wanted = part.baseAddress, part.count > 0 else { return 0 }
     guard let start = text.baseAddress, text.count >= part.count else { return nil }

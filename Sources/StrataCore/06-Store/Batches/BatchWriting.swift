@@ -80,7 +80,7 @@ final class BatchWriting {
   // MARK: Memory
 
   /// What LMDB may hold of changed pages while rows and entries wait in memory as well: see `BatchRows`, `BatchEntries`.
-  static let heldLength = 16 << 20
+  static let heldLength = 8 << 20
   /// What it may hold when nothing else does. Pages that are handed over and changed again are written twice.
   static let heldLengthOfChanges = 48 << 20
   /// What an entry of a page takes beside its key and value.

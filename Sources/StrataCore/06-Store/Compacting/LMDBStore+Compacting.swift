@@ -18,6 +18,7 @@ extension LMDBStore: CompactableStore {
     _ step: @escaping (CompactionReport) throws -> Void = { _ in }
   ) throws -> CompactionReport {
     try requireOpen()
+    try requireNotReadOnly("compact")
     let result = try parts.environment.compact { state in
       try self.requireOpen()
       try step(CompactionReport(state))

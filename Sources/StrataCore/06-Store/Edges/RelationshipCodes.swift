@@ -48,7 +48,7 @@ struct RelationshipCodes: Sendable {
     self.codesByName = codesByName
     let codes = schema.relationships.map { relationship -> UInt16 in
       if relationship.isTransient { return 0 }
-      let code = codesByName[relationship.qualifiedName] ?? 0
+      let code = codesByName[relationship.storedName] ?? 0
       return code <= EdgeKey.largestCode ? code : 0
     }
     var numbers = [Int32](repeating: -1, count: Int(codes.max() ?? 0) + 1)

@@ -216,7 +216,9 @@ extension FetchExecutor {
   @inline(__always)
   private func firstEntry(_ cursor: inout Cursor) throws -> Cursor.Entry? {
     // Rows that come in order although they are sorted have equal values.
-    guard let start = request.start, request.sorts.isEmpty || plan.isOrdered && mode != .count else {
+    guard let start = request.start, !request.keysDescend,
+      request.sorts.isEmpty || plan.isOrdered && mode != .count
+    else {
       return try cursor.first()
     }
     return try PrimaryKeyBytes.with(start.primaryKey) { try cursor.seek(atLeast: $0) }

@@ -7,6 +7,8 @@ import Foundation
 ///   sort part · sort part · … · primary key · place among the candidates
 /// ```
 ///
+/// Of primary keys that descend all bits are turned.
+///
 /// A single key that is a number, which most are, is kept as one instead: sorting by it is stable, and rows come in the order of
 /// their primary keys.
 ///
@@ -20,6 +22,8 @@ struct RowSorter: ~Copyable {
   /// Per sort key the relationships that lead to the row whose value it is.
   private let steps: [[RelationshipSchema]]
   private let partLimit: Int
+  /// What primary keys are combined with, so that they ascend in the order wanted: all bits where they descend.
+  private let keyMask: UInt64
   private var builder = KeyBuilder()
   private let keys = SortKeys()
   /// Whether bytes do not tell the order: a value was too long for its key, or texts are ordered otherwise.
@@ -51,8 +55,9 @@ struct RowSorter: ~Copyable {
     // A window of millions is no reason to sort again and again.
     let windowEnd = request.windowEnd.flatMap { (1...1 << 20).contains($0) ? $0 : nil }
     self.windowEnd = windowEnd
+    keyMask = request.keysDescend ? .max : 0
     number =
-      windowEnd == nil && sorts.count == 1 && sorts[0].steps.isEmpty
+      windowEnd == nil && !request.keysDescend && sorts.count == 1 && sorts[0].steps.isEmpty
         && KeyBuilder.isNumber(request.entity.layout.kind(of: sorts[0].slot)) ? sorts[0] : nil
     reader = view.reader
     // Keys are not stored: they may be longer than those of an index, but not without limit.
@@ -96,7 +101,7 @@ struct RowSorter: ~Copyable {
       }
       if made == .truncated { hasCutKeys = true }
     }
-    builder.appendPrimaryKey(key)
+    builder.appendPrimaryKey(key ^ keyMask)
     builder.appendPrimaryKey(UInt64(candidates.count))
     let isAdded = keys.add(builder.bytes, windowEnd: hasCutKeys ? nil : windowEnd)
     if isAdded { candidates.append((key, row)) }
@@ -159,7 +164,7 @@ struct RowSorter: ~Copyable {
         let order = sort.comparator.order(values[left]?[part] ?? .null, values[right]?[part] ?? .null)
         if order != 0 { return (order < 0) == sort.isAscending }
       }
-      return candidates[Int(left)].key < candidates[Int(right)].key
+      return candidates[Int(left)].key ^ keyMask < candidates[Int(right)].key ^ keyMask
     }
   }
 }

@@ -52,7 +52,8 @@ extension StoredView {
   fileprivate func sortKeys(_ request: ResolvedFetchRequest, _ transaction: borrowing ReadTransaction) throws
     -> SortKeysOnPages?
   {
-    guard request.entityNumbers.count == 1, request.limit == 0, request.offset == 0, request.start == nil
+    guard request.entityNumbers.count == 1, request.limit == 0, request.offset == 0, request.start == nil,
+      !request.keysDescend
     else { return nil }
     guard let (index, ranges) = try wayInOrder(request),
       let keyspace = reader.catalogue.indexes.keyspaces[index.number],

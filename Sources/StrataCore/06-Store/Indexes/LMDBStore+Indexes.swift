@@ -77,6 +77,7 @@ extension LMDBStore {
   /// - Throws: ``CoreDataError`` when no such index was added to the store; ``StorageError``.
   package func removeIndex(named name: String) async throws {
     try requireOpen()
+    try requireNotReadOnly("remove index")
     let parts = parts
     let keyspace = try parts.environment.keyspaces([StoredIndexes.keyspaceName(name)])[0]
     let isOfModel = parts.schema.indexes.contains { $0.name == name }
@@ -167,6 +168,11 @@ extension LMDBStore {
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
     completion: @escaping @Sendable (Result<R, any Error>) -> Void
   ) {
+    do {
+      try requireNotReadOnly("write")
+    } catch {
+      return completion(.failure(error))
+    }
     let (parts, environment) = (parts, parts.environment)
     environment.submitWrite(deadline: deadline, here: here) { transaction in
       try parts.requireUnsealed()
@@ -194,7 +200,7 @@ extension LMDBStore {
       guard let self else { return }
       defer { isOpeningKeyspaces.store(false, ordering: .releasing) }
       // A store that is closed, or locked for long, is looked at again when it changes.
-      guard (try? parts.environment.keyspaces(names)) != nil,
+      guard (try? parts.environment.keyspaces(names, creates: !refusesWrites)) != nil,
         let fresh = try? parts.environment.read({ try parts.readCatalogue($0) })
       else { return }
       adopt(catalogue: fresh, metadata: nil)

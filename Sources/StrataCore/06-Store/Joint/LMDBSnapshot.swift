@@ -6,10 +6,14 @@ extension LMDBStore {
   package func makeSnapshot() throws -> (any StoreSnapshot)? {
     try requireOpen()
     // Taken before the pin, which knows no later keyspace.
-    let open = parts.openKeyspaces
+    let (known, open) = (self.catalogue, parts.openKeyspaces)
     let pin = try parts.environment.makeSnapshot()
-    // The names and codes of that very commit.
-    let catalogue = try pin.read { try parts.readCatalogue($0, open: open) }
+    // The names and codes of that very commit: nearly always those that are known.
+    let catalogue = try pin.read { view -> StoreCatalogue in
+      let generation = try parts.meta.number("generation", UInt64.self, view) ?? 0
+      if generation == known.generation, known.missingKeyspaces.isEmpty { return known }
+      return try parts.readCatalogue(view, open: open)
+    }
     return LMDBSnapshot(parts: parts, catalogue: catalogue, pin: pin)
   }
 }

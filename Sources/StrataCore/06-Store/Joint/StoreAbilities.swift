@@ -106,6 +106,10 @@ package protocol CopyableStore: StoreEngine {
   /// - Throws: ``StorageError``; there is no new file then.
   func backup(to url: URL, compacting: Bool) throws
 
+  /// Writes a copy of the store, as of now, to `url`, where there is nothing, or an empty store, such as destroying leaves: it is replaced.
+  /// - Throws: ``StorageError``; what is at `url` is as it was then.
+  func copy(into url: URL) throws
+
   /// Runs `body` while nothing is saved to the store: what is copied then is all that there is. Saves that are being written are waited for; those that come
   /// meanwhile fail. When `body` throws, the store goes on as before; otherwise nothing is ever saved to it any more.
   /// - Throws: what `body` throws; ``StorageError`` when the store cannot be locked.

@@ -74,12 +74,13 @@ extension LMDBStore {
   /// The file to watch for other processes' commits; nil when no other can write to it.
   var watchedPath: String? { url == nil ? nil : parts.environment.path }
 
-  package var isShared: Bool { watchedPath != nil }
+  package var isShared: Bool { watchedPath != nil || memoryName != nil }
 
   package func makeWatch(_ handler: @escaping @Sendable (StoreWatchEvent) -> Void)
     -> (any AnyObject & Sendable)?
   {
-    watchedPath.flatMap { FileWatch(path: $0) { handler($0 == .moved ? .moved : .written) } }
+    guard let watchedPath else { return parts.environment.bell.watch { handler(.written) } }
+    return FileWatch(path: watchedPath) { handler($0 == .moved ? .moved : .written) }
   }
 
   /// LMDB shows a commit a moment after it has written it.

@@ -93,6 +93,7 @@ extension LMDBStore {
   /// Notes that this store has been of the versions that `source` is and was of: what was in it comes from there.
   package func addLineage(of source: any StoreEngine) throws {
     guard let source = source as? LMDBStore else { return }
+    try requireNotReadOnly("note versions")
     let past = try source.read { reader, transaction in
       let header = try StoreHeader(reader.parts.meta, transaction, path: reader.parts.environment.path)
       var past = header.lineage
@@ -107,10 +108,13 @@ extension LMDBStore {
     }
   }
 
-  /// Replaces the user's metadata of the store at `url` at once (rule 148). The standard keys stay.
-  /// - Throws: ``StorageError``: `.missing`, `.busy` when another process keeps the store locked, `.notADatabase`, `.tooLarge`, `.diskFull`, `.io`, `.permission`. Nothing is changed then.
+  /// Replaces the user's metadata of the store at `url` at once (rule 148). The standard keys stay, but for a UUID that is not the store's: the store has that one from then on,
+  /// so that a copy can be attached beside its original. IDs and history tokens of the old UUID are those of another store then.
+  /// - Throws: ``StorageError``: `.missing`, `.busy` when another process keeps the store locked, or for another UUID when the store is open in this process or another,
+  ///   `.notADatabase`, `.tooLarge`, `.diskFull`, `.io`, `.permission`; ``CoreDataError`` 134070 for a UUID that is none. Nothing is changed then.
   public static func setMetadata(_ metadata: StoreMetadata, at url: URL) throws {
     let encoded = try metadata.encoded(path: url.path)
+    let identifier = try metadata.givenIdentifier()
     try takeTurn(at: url) {
       let environment = try openAsItIs(url, isReadOnly: false)
       defer { environment.close() }
@@ -118,8 +122,20 @@ extension LMDBStore {
       guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
         throw StorageError.foreign(environment.path)
       }
+      let (meta, path) = (MetaKeyspace(keyspace: keyspace), environment.path)
+      let isNew =
+        try identifier.map { given in
+          try environment.read { try StoreHeader(meta, $0, path: path).identifier } != given
+        } ?? false
+      // One that another process opens right after this writes nothing any more: commits compare the UUID.
+      if isNew { try environment.requireSoleUse() }
       try environment.write { transaction in
-        try MetaKeyspace(keyspace: keyspace).put("metadata", encoded, transaction)
+        try meta.put("metadata", encoded, transaction)
+        guard isNew, let identifier else { return }
+        let number = try StoreHeader(meta, transaction.read, path: path).commitNumber
+        let stamp = CommitStamp(identifier: identifier, commitNumber: number)
+        try meta.put("identity", withUnsafeBytes(of: identifier.uuid) { Array($0) }, transaction)
+        try meta.put("stamp", stamp.bytes + [UInt8](repeating: 0, count: 8), transaction)
       }
     }
   }
@@ -168,18 +184,62 @@ extension LMDBStore {
   /// Puts a copy of the store at `source`, which may be in use, in the place of that at `url`. What a migration has kept beside the latter
   /// goes with it; `source` may be such a file, which takes the migration back.
   ///
-  /// - Throws: ``StorageError``: `.busy` when the store at `url` is open in this process or another; `.missing`, `.damaged` and what else opening
-  ///   throws for `source`; `.invalid` for one and the same; `.diskFull`. Nothing is changed then.
+  /// - Throws: ``StorageError``: `.busy` when the store at `url` is open in this process or another; `.missing`, `.damaged`, `.notADatabase`, also for the
+  ///   file of a store that was destroyed, `.unsupportedFormat` and what else opening throws for `source`; `.invalid` for one and the same; `.diskFull`.
+  ///   Nothing is changed then.
   public static func replace(at url: URL, with source: URL) throws {
-    // Not while it is what is to be copied.
-    if !source.lastPathComponent.hasPrefix(".strata-") { nameReplacedFiles(at: url) }
-    try Environment.replace(path: url.path, with: source.path)
+    try replace(at: url, with: source, isOpenHere: false) {}
   }
 
-  /// Whether `url` stands for a store in memory: nil and `/dev/null`, Core Data's way to say so (rule 332).
+  /// The same for a store that the caller may have open: it closes it in `detach`, which is called when the copy is complete and known to be a store.
+  /// - Throws: as the method without it; what `detach` throws.
+  package static func replace(
+    at url: URL, with source: URL, isOpenHere: Bool, detaching detach: () throws -> Void
+  ) throws {
+    // Not while it is what is to be copied.
+    if !source.lastPathComponent.hasPrefix(".strata-") { nameReplacedFiles(at: url) }
+    try Environment.replace(path: url.path, with: source.path, isOpenHere: isOpenHere) { draft in
+      try requireStore(draft, copiedFrom: source)
+      try detach()
+    }
+  }
+
+  /// That a copy without a name is a store that this version reads. Errors speak of the file that was copied.
+  private static func requireStore(_ draft: StoreDraft, copiedFrom source: URL) throws {
+    var options = EnvironmentOptions()
+    options.requiredKeyspace = MetaKeyspace.name
+    options.create = .never
+    options.isReadOnly = true
+    options.allowsNetworkFileSystem = true
+    // Every page has been looked at.
+    options.inspection = .quick
+    defer { draft.removeLockFile() }
+    do {
+      let environment = try Environment.open(path: draft.file.path, options: options)
+      defer { environment.close() }
+      try StoreHeader.requireMeta(environment)
+      guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
+        throw StorageError.foreign(environment.path)
+      }
+      try environment.read { transaction in
+        _ = try StoreHeader(MetaKeyspace(keyspace: keyspace), transaction, path: environment.path)
+      }
+    } catch var error as StorageError {
+      error.path = source.path
+      throw error
+    }
+  }
+
+  /// Whether `url` stands for a store in memory: nil and `/dev/null`, Core Data's way to say so (rule 332), and names below `/dev/null`.
   public static func isInMemory(_ url: URL?) -> Bool {
     guard let url else { return true }
-    return url.isFileURL && url.path == "/dev/null"
+    return url.isFileURL && url.path == "/dev/null" || memoryName(url) != nil
+  }
+
+  /// The name of a store in memory that all of this process share who open it: `/dev/null/Name`, as a whole. Nil for every other URL.
+  package static func memoryName(_ url: URL?) -> String? {
+    guard let url, url.isFileURL, url.path.hasPrefix("/dev/null/") else { return nil }
+    return url.path
   }
 
   /// Writes a copy of the store, as of now, to `url`, while it is in use; waits for no writer. An existing file is not replaced.
@@ -193,6 +253,13 @@ extension LMDBStore {
     try parts.environment.copy(to: url.path, compacting: compacting)
   }
 
+  /// Writes a copy of the store, as of now, without free pages, to `url`, where there may be an empty store, such as destroying leaves: it is replaced.
+  /// - Throws: as `backup(to:compacting:)`.
+  package func copy(into url: URL) throws {
+    try requireOpen()
+    try parts.environment.copy(to: url.path, compacting: true, replacing: .emptyStore)
+  }
+
   /// Makes every save durable that has returned, also those that ``Durability/relaxed`` and ``Durability/none`` have not flushed: they survive a power failure that comes
   /// afterwards. With `.none` and no log that holds until the next save begins, which may overwrite what was flushed.
   ///
@@ -201,6 +268,7 @@ extension LMDBStore {
   /// - Throws: ``StorageError``: `.closed`, `.forked`, `.busy`; `.io` or `.diskFull` when the medium fails: then what was not durable before may not be now.
   public func flush() throws {
     try requireOpen()
+    if refusesWrites { return try parts.environment.checkProcess() }
     try parts.environment.flush()
   }
 
@@ -208,10 +276,18 @@ extension LMDBStore {
   /// signal's dispatch source: from now on no store is opened or made in this process, and whoever tries gets a ``StorageError`` of the number `ECANCELED`. Without it the next copy, salvage or migration in the same folder removes what is left.
   public static func removeUnfinishedFiles() { StoreDraft.removeAll() }
 
-  /// Gives a store's file, which is flushed and closed, a name in the same folder that nobody has.
+  /// Gives a store's file, which is flushed and closed, a name in the same folder that nobody has, or that is an empty store's if that may go.
   /// - Throws: ``StorageError`` `.exists`, `.busy` when a store of that name is in use; what the system says. Nothing has changed then.
-  package static func name(_ draft: URL, as destination: URL) throws {
-    try StoreFile(destination.path, .system).take(draft.path)
+  package static func name(_ draft: URL, as destination: URL, replacesEmptyStore: Bool = false) throws {
+    try StoreFile(destination.path, .system).take(
+      draft.path, replacing: replacesEmptyStore ? .emptyStore : .nothing)
+  }
+
+  /// That a store could be written to `url`: there is nothing, or an empty store, such as destroying leaves.
+  /// - Throws: ``StorageError`` `.exists` for anything else; what the system says.
+  package static func requireFree(_ url: URL) throws {
+    let file = try StoreFile(url.path, .system)
+    if let status = try file.status() { try file.requireReplaceable(status, as: .emptyStore, "open") }
   }
 
   /// Figures about the file.
@@ -252,9 +328,9 @@ extension LMDBStore {
     options.meetsClosing = true
     do {
       return try Environment.open(path: url.path, options: options)
-    } catch let error as StorageError where error.kind == .invalid {
+    } catch let error as StorageError where error.kind == .invalid && !isReadOnly {
+      // Who only reads fits every durability.
       for durability in Durability.allCases {
-        options.isReadOnly = false
         options.durability = durability
         if let environment = try? Environment.open(path: url.path, options: options) { return environment }
       }

@@ -77,9 +77,13 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
 
   public let identifier: UUID
   public let url: URL?
+  /// The name by which this process shares a store in memory; nil for a file, and for a store in memory that is not shared.
+  let memoryName: String?
   public let storeType: String
   public let configurationName: String?
   public let isReadOnly: Bool
+  /// Whether the store was opened read-only: its environment takes writes when it is open for writing elsewhere in this process.
+  let refusesWrites: Bool
 
   let parts: StoreParts
   let rowsPerIndexStep: Int
@@ -106,7 +110,8 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
   /// Whether keyspaces of indexes that the store has gained are being opened.
   let isOpeningKeyspaces = Atomic<Bool>(false)
 
-  /// Opens the store at `url`, creating it if it is missing. No `url`, or `/dev/null`, makes a store in memory.
+  /// Opens the store at `url`, creating it if it is missing. No `url`, or `/dev/null`, makes a store in memory; `/dev/null/Name` makes one that this process
+  /// shares under that name until it is closed for the last time.
   ///
   /// - Throws: ``StorageError`` for what is wrong with the file; ``CoreDataError`` 134100 with the differing
   ///   entities when it was written with another model (rules 304, 316), 134080 for an unknown configuration.
@@ -116,18 +121,26 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
     url: URL?, schema: Schema, configurationName: String? = nil,
     options: LMDBStoreOptions = LMDBStoreOptions()
   ) throws {
-    let url = Self.isInMemory(url) ? nil : url
+    let (memoryName, url) = (Self.memoryName(url), Self.isInMemory(url) ? nil : url)
     let opening = StoreOpening(
-      url: url, schema: schema, configurationName: configurationName, options: options)
-    let opened = try Self.takeTurn(at: url) { try opening.open() }
+      url: url, memoryName: memoryName, schema: schema, configurationName: configurationName,
+      options: options)
+    let opened =
+      if let memoryName {
+        try EnvironmentRegistry.current.openings.take(memoryName) { try opening.open() }
+      } else {
+        try Self.takeTurn(at: url) { try opening.open() }
+      }
     parts = opened.parts
     versions = opened.versions
     firstCommitNumber = opened.commitNumber
     identifier = opened.parts.identifier
     self.url = url
+    self.memoryName = memoryName
     storeType = url == nil ? Self.inMemoryType : Self.type
     self.configurationName = configurationName
     isReadOnly = options.isReadOnly || options.opensAsItIs
+    refusesWrites = options.isReadOnly
     rowsPerIndexStep = options.rowsPerIndexStep
     automaticCompaction =
       options.isReadOnly || options.opensAsItIs
@@ -161,6 +174,7 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
     -> Range<UInt64>?
   {
     try requireOpen()
+    try requireNotReadOnly("make primary key")
     let parts = parts
     do {
       return try parts.environment.write { transaction in
@@ -252,6 +266,16 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
   @inline(__always)
   func requireOpen() throws {
     if closed.load(ordering: .acquiring) { throw closedError }
+  }
+
+  /// For writes that the environment would take, which others may have open for writing.
+  /// - Throws: ``StorageError`` `.permission` for a store that was opened read-only.
+  func requireNotReadOnly(_ operation: String) throws {
+    if refusesWrites {
+      throw StorageError(
+        .permission, operation: operation, path: parts.environment.path,
+        detail: "The store was opened read-only.")
+    }
   }
 
   var closedError: StorageError {

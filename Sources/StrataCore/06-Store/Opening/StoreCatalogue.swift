@@ -179,7 +179,7 @@ final class StoreCatalogue: Sendable {
         try attributes.add(attribute.name, "attribute/", meta, transaction)
       }
       for relationship in entity.relationships where !relationship.isTransient {
-        try relationships.add(relationship.qualifiedName, "relationship/", meta, transaction)
+        try relationships.add(relationship.storedName, "relationship/", meta, transaction)
       }
       if signatures.insert(entity.layout.signature).inserted {
         guard layoutNumber < .max else {

@@ -37,6 +37,17 @@ extension StoreMetadata {
   /// The key of the model's version identifiers: an array of strings.
   public static let versionIdentifiersKey = "NSStoreModelVersionIdentifiers"
 
+  /// The UUID that is given by hand; nil without one.
+  /// - Throws: ``CoreDataError`` 134070 for what is no UUID.
+  package func givenIdentifier() throws -> UUID? {
+    guard let value = values[Self.identifierKey] else { return nil }
+    guard case .string(let text) = value, let identifier = UUID(uuidString: text) else {
+      throw CoreDataError(
+        .persistentStoreOperation, "The value for “\(Self.identifierKey)” is not the text of a UUID.")
+    }
+    return identifier
+  }
+
   static let standardKeys = [typeKey, identifierKey, versionHashesKey, versionIdentifiersKey]
 
   /// The version hashes by entity name; empty when there are none.

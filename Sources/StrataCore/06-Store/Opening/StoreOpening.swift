@@ -23,13 +23,19 @@ struct StoreOpening {
   }
 
   let url: URL?
+  /// The name by which this process shares a store in memory; nil for one that is not shared.
+  let memoryName: String?
   let schema: Schema
   let configurationName: String?
   let options: LMDBStoreOptions
   let patience: Patience
 
-  init(url: URL?, schema: Schema, configurationName: String?, options: LMDBStoreOptions) {
+  init(
+    url: URL?, memoryName: String? = nil, schema: Schema, configurationName: String?,
+    options: LMDBStoreOptions
+  ) {
     self.url = url
+    self.memoryName = memoryName
     self.schema = schema
     self.configurationName = configurationName
     self.options = options
@@ -123,7 +129,8 @@ struct StoreOpening {
     var environment = EnvironmentOptions()
     environment.requiredKeyspace = MetaKeyspace.name
     environment.isReadOnly = options.isReadOnly
-    environment.durability = options.durability
+    // Who only reads promises nothing. Should this process open the store for writing, too, every durability can have what promises most.
+    environment.durability = options.isReadOnly ? .full : options.durability
     environment.keepsLog = options.keepsLog && !options.isReadOnly && !options.opensAsItIs
     environment.log.awaitsPermission = true
     environment.log.commitsBefore = options.commitsBeforeLog
@@ -134,13 +141,18 @@ struct StoreOpening {
     // Room for keyspaces of indexes that the model no longer has.
     environment.maxKeyspaces = 128 + schema.hierarchies.count + schema.indexes.count * 2
     guard let url else {
+      let registry = EnvironmentRegistry.current
+      // Opening takes turns by the name.
+      if let memoryName, let shared = registry.acquire(named: memoryName) { return shared }
       environment.isTemporary = true
       environment.keepsLog = false
       environment.durability = .none
       environment.create = .mustBeNew
       let name = "strata-\(UUID().uuidString).strata"
-      return try Environment.open(
+      let made = try Environment.open(
         path: FileManager.default.temporaryDirectory.appendingPathComponent(name).path, options: environment)
+      if let memoryName { registry.name(made, memoryName) }
+      return made
     }
     guard url.isFileURL else {
       throw CoreDataError(.persistentStoreOpen, "A store's URL must be of a file, not \(url).")
@@ -217,7 +229,8 @@ struct StoreOpening {
       names.removeAll { !existing.contains($0) }
     }
     let opened = Dictionary(
-      uniqueKeysWithValues: zip(names, try environment.keyspaces(names, within: patience)))
+      uniqueKeysWithValues: zip(
+        names, try environment.keyspaces(names, within: patience, creates: !options.isReadOnly)))
     return StoreParts(
       identifier: identifier, schema: schema, environment: environment, meta: meta,
       large: opened["large"] ?? nil, edges: opened[EdgeKey.keyspaceName] ?? nil,
@@ -377,7 +390,7 @@ extension StoreOpening {
     let found = try parts.environment.read { try parts.readCatalogue($0) }
     let names = found.indexes.all.dropFirst(schema.indexes.count).map { StoredIndexes.keyspaceName($0.name) }
     if names.isEmpty { return found }
-    _ = try parts.environment.keyspaces(names, within: patience)
+    _ = try parts.environment.keyspaces(names, within: patience, creates: !options.isReadOnly)
     return try parts.environment.read { try parts.readCatalogue($0) }
   }
 

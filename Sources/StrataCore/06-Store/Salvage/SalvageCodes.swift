@@ -14,7 +14,7 @@ struct SalvageCodes {
   private(set) var attributeCodes: [String: UInt16] = [:]
   /// By root entity.
   private(set) var hierarchyCodes: [String: UInt16] = [:]
-  /// By `Entity.name`.
+  /// By ``RelationshipSchema/storedName``.
   private(set) var relationshipCodes: [String: UInt16] = [:]
 
   private static let prefixes = [
@@ -149,8 +149,8 @@ struct SalvageCodes {
         attributeCodes[attribute.name] = UInt16(attributeCodes.count + 1)
       }
       for relationship in entity.relationships
-      where !relationship.isTransient && relationshipCodes[relationship.qualifiedName] == nil {
-        relationshipCodes[relationship.qualifiedName] = UInt16(relationshipCodes.count + 1)
+      where !relationship.isTransient && relationshipCodes[relationship.storedName] == nil {
+        relationshipCodes[relationship.storedName] = UInt16(relationshipCodes.count + 1)
       }
       if isWithoutLayouts && signatures.insert(entity.layout.signature).inserted {
         layouts[UInt16(layouts.count + 1)] = entity.layout

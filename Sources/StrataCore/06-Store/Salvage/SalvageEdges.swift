@@ -22,7 +22,7 @@ struct SalvageEdges {
     self.schema = schema
     var numbers: [UInt16: Int] = [:]
     for relationship in schema.relationships {
-      if let code = codes.relationshipCodes[relationship.qualifiedName] {
+      if let code = codes.relationshipCodes[relationship.storedName] {
         numbers[code] = relationship.number
       }
     }

@@ -27,7 +27,8 @@ struct LMDBKind: StoreEngineKind {
     var options = description.storeOptions
     options.patience = patience
     return try LMDBStore(
-      url: storeType == .inMemory ? nil : description.url, schema: schema,
+      url: storeType == .inMemory && LMDBStore.memoryName(description.url) == nil ? nil : description.url,
+      schema: schema,
       configurationName: description.configuration, options: options)
   }
 
@@ -86,6 +87,16 @@ struct LMDBKind: StoreEngineKind {
   /// - Throws: ``StorageError``.
   func replace(_ description: PersistentStoreDescription, with source: PersistentStoreDescription) throws {
     try LMDBStore.replace(at: file(description), with: file(source))
+  }
+
+  /// See `LMDBStore.replace(at:with:)`.
+  /// - Throws: ``StorageError``; what `detach` throws.
+  func replace(
+    _ description: PersistentStoreDescription, with source: PersistentStoreDescription,
+    detaching detach: () throws -> Void
+  ) throws {
+    try LMDBStore.replace(
+      at: file(description), with: file(source), isOpenHere: true, detaching: detach)
   }
 }
 

@@ -57,6 +57,13 @@ package protocol StoreEngineKind: Sendable {
   /// Puts a copy of `source`, which may be in use, in the place of the store, which may not.
   func replace(_ description: PersistentStoreDescription, with source: PersistentStoreDescription) throws
 
+  /// The same for a store that the coordinator which asks has open. The kind calls `detach`, which closes it, as soon as the copy is complete and known to be a store. The default
+  /// does not call it: for kinds whose stores cannot be replaced.
+  func replace(
+    _ description: PersistentStoreDescription, with source: PersistentStoreDescription,
+    detaching detach: () throws -> Void
+  ) throws
+
   /// Whether two URLs name one store. The default compares files by where they are and other URLs by their text.
   func isSameStore(_ url: URL, _ other: URL) -> Bool
 }
@@ -73,6 +80,15 @@ extension StoreEngineKind {
   ) throws -> R {
     guard let url = description.url else { return try body() }
     return try EnvironmentRegistry.current.stages.take(url.absoluteString, body)
+  }
+
+  /// Replaces the store without detaching it.
+  /// - Throws: what `replace(_:with:)` throws.
+  package func replace(
+    _ description: PersistentStoreDescription, with source: PersistentStoreDescription,
+    detaching detach: () throws -> Void
+  ) throws {
+    try replace(description, with: source)
   }
 
   package func isSameStore(_ url: URL, _ other: URL) -> Bool {

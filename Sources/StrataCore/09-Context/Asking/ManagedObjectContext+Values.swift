@@ -7,7 +7,8 @@ extension ManagedObjectContext {
   ///
   /// They are what ``ManagedValue/init(_:)`` makes of the objects, which are not made: what the context has objects of shows their values of now, every other value
   /// is read from its row. `awakeFromFetch()` is called for none of these. Only of what other contexts of the family have not saved to the store objects are
-  /// made. Members of relationships are read for a thousand rows at once. A stored value that cannot be read, or is none of its property's type, is told to
+  /// made. Members of relationships are read for a thousand rows at once, of the commit that the rows are of; in a context with a parent, or whose children have
+  /// saved into it, owner by owner, of the newest commit. A stored value that cannot be read, or is none of its property's type, is told to
   /// ``readFailureHandler``, as it is for objects. On the context's queue.
   ///
   /// - Parameters:

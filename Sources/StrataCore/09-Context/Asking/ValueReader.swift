@@ -12,6 +12,8 @@ struct ValueReader<Value: ManagedValue> {
   private let matches: [FetchMatch]
   /// The context's own layers, as they were when the fetch began.
   private let layers: [StratumLayer]
+  /// What the rows were read through, for their members; nil when these are read at any moment.
+  private let steady: SteadyReading?
   private var standIns: [ObjectIdentifier: StandIn] = [:]
 
   /// The object that stands for the rows of one entity in one store.
@@ -29,9 +31,13 @@ struct ValueReader<Value: ManagedValue> {
   /// For how many rows members are read at once.
   private static var blockSize: Int { 1_024 }
 
-  init(_ matches: [FetchMatch], _ layers: [StratumLayer], in context: ManagedObjectContext) {
+  init(
+    _ matches: [FetchMatch], _ layers: [StratumLayer], _ steady: SteadyReading?,
+    in context: ManagedObjectContext
+  ) {
     self.matches = matches
     self.layers = layers
+    self.steady = steady
     self.context = context
   }
 
@@ -81,7 +87,10 @@ struct ValueReader<Value: ManagedValue> {
     }
     let value = value(of: standIn.object)
     if standIn.relationships == nil {
-      standIn.relationships = standIn.object.relations?.states.map(\.state.relationship) ?? []
+      let asked = standIn.object.relations?.states.map(\.state.relationship) ?? []
+      standIn.relationships = asked
+      // It was found out with members of the newest commit, which need not be that of the row.
+      if !asked.isEmpty, steady?.hasSnapshots == true { return try self.value(of: row, bound, place) }
     }
     return value
   }
@@ -110,7 +119,8 @@ struct ValueReader<Value: ManagedValue> {
         continue
       }
       context.statistics.fetches += 1
-      let found = try context.reading(binding).members(of: relationship, owners: owners)
+      let store = try steady?.reading(binding) ?? context.reading(binding)
+      let found = try store.members(of: relationship, owners: owners)
       standIn.members.append(Dictionary(zip(owners, found)) { $1 })
       context.tellMembersRead(standIn.object, relationship, count: owners.count, isAlone: false)
     }
@@ -118,8 +128,18 @@ struct ValueReader<Value: ManagedValue> {
 }
 
 extension ContextFetch {
+  /// Whether members are read behind the rows, for many owners at once.
+  private var mayReadMembers: Bool {
+    context.strata.isEmpty && context.ancestors.isEmpty
+      && request.entityNumbers.contains { number in
+        context.schema.entities[number].relationships.contains { $0.isToMany && !$0.isTransient }
+      }
+  }
+
   /// The values of what the request finds.
   func values<Value: ManagedValue>(of type: Value.Type) throws -> [Value] {
+    let isSteady = mayReadMembers
+    if isSteady { holdStill() }
     let found: [FetchMatch]
     if let store = onlyStore, overlay.ownLayers.isEmpty {
       let registered = context.stores.tables(for: store)
@@ -127,7 +147,7 @@ extension ContextFetch {
     } else {
       found = Array(try matches(mode: .rows))
     }
-    var reader = ValueReader<Value>(found, overlay.ownLayers, in: context)
+    var reader = ValueReader<Value>(found, overlay.ownLayers, isSteady ? steady : nil, in: context)
     return try reader.values()
   }
 }

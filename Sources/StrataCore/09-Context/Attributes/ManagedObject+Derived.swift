@@ -45,7 +45,7 @@ extension ManagedObjectContext {
       else { continue }
       object.take(change.row)
       object.settleFastRow()
-      if change.baseVersion == 0 || object.isFault || object.isDeleted { continue }
+      if change.baseVersion == 0 || object.isFault || object.isMarkedDeleted { continue }
       // Of the objects that were saved more has changed.
       if !change.changedSlots.intersects(bound.persistentSlots) { changes.note(object, .refresh) }
     }
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
       guard let bound = binding.entities[touch.entity] else { continue }
       noteRow(touch.primaryKey, bound, \.refreshed)
       guard let object = tables[bound.hierarchyNumber].object(for: touch.primaryKey), object.context === self,
-        !object.isFault, !object.isDeleted
+        !object.isFault, !object.isMarkedDeleted
       else { continue }
       changes.note(object, .refresh)
     }

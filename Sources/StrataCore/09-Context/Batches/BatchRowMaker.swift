@@ -139,7 +139,7 @@ struct BatchRowMaker: ~Copyable {
       given?.begin(object)
       if handler(object) { break }
       // Deleted again by the handler.
-      guard object.context === scratch, object.isInserted else { continue }
+      guard object.context === scratch, object.isMarkedInserted else { continue }
       do {
         try check(object)
       } catch let error as CoreDataError {

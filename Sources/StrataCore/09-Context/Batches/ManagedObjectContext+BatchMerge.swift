@@ -207,7 +207,7 @@ extension ManagedObject {
   /// Whether the object has unsaved edits of which no other object tells: of attributes, of references that make it a
   /// member, of members that do not know of it. The other ends of relationships have edits of their own.
   final var hasEditsOfItsOwn: Bool {
-    guard let context, isUpdated else { return false }
+    guard let context, isMarkedUpdated else { return false }
     let entity = home.entity
     var hasEdits = false
     slotsThatDiffer.forEach { slot in

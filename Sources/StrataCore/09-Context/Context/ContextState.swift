@@ -149,11 +149,17 @@ struct DeletionState {
   /// New objects that went while there were such deletions, which may still refer to them.
   var vanished: Set<ManagedObjectID> = []
   /// Whether objects may be deleted here because a batch has deleted their rows, and others may refer to them in pending edits.
-  var includeBatches = false
+  var includeBatches = false { didSet { noteHiding() } }
+  /// The hierarchies of records that are deleted here while children save: these may lead others to them, not knowing, until the next save lets go of them.
+  var linked: Set<Int> = [] { didSet { noteHiding() } }
+  /// Whether relationships may lead to what they must not show.
+  private(set) var mayHide = false
   /// Edited objects whose rows a batch has deleted: that is for the next save to settle.
   var outlived: Set<StratumLayer.Place> = []
   /// Who may have had to leave whom, while deletions are taken back one after the other.
   var leavers: PossibleLeavers?
+  /// How many hooks of deletions are running, one inside the other.
+  var hooks = 0
 
   /// Delete rules that have not been applied are not any more.
   mutating func stopPropagating() {
@@ -161,9 +167,12 @@ struct DeletionState {
     vanished = []
   }
 
+  private mutating func noteHiding() { mayHide = includeBatches || !linked.isEmpty }
+
   /// Nothing is pending any more.
   mutating func forgetPending() {
     includeBatches = false
+    linked = []
     outlived = []
     leavers = nil
   }
@@ -217,11 +226,37 @@ struct EventState {
   var prefetched: [ManagedObject] = []
   /// While new objects are assigned to stores.
   var looseReferrers: LooseReferrers?
+  /// While the end of an event is told: whose changes that is about.
+  var told = ToldChanges()
 
   mutating func begin() { isRunning = true }
   mutating func end() {
     prefetched = []
     isRunning = false
+  }
+}
+
+/// The new and edited objects that an event's did-change notification reports, while observers are told.
+struct ToldChanges {
+  private var inserted: [ManagedObject] = []
+  private var updated: [ManagedObject] = []
+  /// Made when somebody asks.
+  private var known: Set<ObjectIdentifier>?
+
+  mutating func add(_ sets: ObjectSets) {
+    if inserted.isEmpty { inserted = sets.inserted } else { inserted += sets.inserted }
+    if updated.isEmpty { updated = sets.updated } else { updated += sets.updated }
+    known = nil
+  }
+
+  mutating func contains(_ object: ManagedObject) -> Bool {
+    if inserted.isEmpty, updated.isEmpty { return false }
+    if let known { return known.contains(ObjectIdentifier(object)) }
+    var found: Set<ObjectIdentifier> = []
+    ManagedObject.forEach(inserted) { found.insert(ObjectIdentifier($0)) }
+    ManagedObject.forEach(updated) { found.insert(ObjectIdentifier($0)) }
+    known = found
+    return found.contains(ObjectIdentifier(object))
   }
 }
 

@@ -7,8 +7,8 @@ import CLMDBShim
 ///
 /// References are strong because weak ones cost a side allocation each. What is held nowhere else and has no changes is released
 /// when the table fills up, so a loop over a million rows runs in bounded memory; and such an object counts as gone even
-/// before that: a look-up drops it and answers nil (contexts 9). Members of a to-many relationship that was asked for are
-/// held while their owner is held (rule 220, see `MemberKeeper`).
+/// before that: a look-up drops it and answers nil (contexts 9). What a relationship has handed out is held while its owner is
+/// held (rule 220, see `MemberKeeper` and `ReferenceKeepers`).
 ///
 /// Lives on the context's queue.
 final class IdentityTable {
@@ -22,9 +22,16 @@ final class IdentityTable {
   @exclusivity(unchecked) private(set) var count = 0
   /// When true, objects are kept although they are held nowhere else (`retainsRegisteredObjects`).
   @exclusivity(unchecked) var retainsObjects = false
-  /// The context's objects, once one of them keeps its members.
-  // Unowned: it holds this table, or is gone together with it.
-  @exclusivity(unchecked) unowned(unsafe) var keepingStores: RegisteredStores?
+  /// Whether one of the context's objects keeps its members.
+  @exclusivity(unchecked) var keepsMembers = false
+  /// The context's objects.
+  // Unsafe: it holds this table, or is gone together with it.
+  @exclusivity(unchecked) unowned(unsafe) var stores: RegisteredStores?
+  /// Who holds objects at the other end of to-one relationships.
+  // Unsafe: held by the one that holds this table.
+  @exclusivity(unchecked) unowned(unsafe) var references: ReferenceKeepers?
+  /// Which of the store's hierarchies it is for.
+  let hierarchy: Int
   /// Who keeps objects that do not say so themselves. What is in here may keep them no more.
   @exclusivity(unchecked) private var keepers: [UInt64: Set<MemberKeeper>] = [:]
 
@@ -33,7 +40,8 @@ final class IdentityTable {
     var object: ManagedObject?
   }
 
-  init() {
+  init(hierarchy: Int) {
+    self.hierarchy = hierarchy
     capacity = 16
     shift = Self.shift(16)
     entries = Self.allocate(16)
@@ -92,10 +100,25 @@ final class IdentityTable {
 
   /// Calls `body` with every object that is held outside or has changes.
   func forEachLive(_ body: (ManagedObject) throws -> Void) rethrows {
-    for index in 0..<capacity where entries[index].key != 0 && !isGone(index) {
-      if let object = entries[index].object { try body(object) }
+    guard let stores, keepsAny else {
+      for index in 0..<capacity where entries[index].key != 0 && !isUnheld(index) {
+        if let object = entries[index].object { try body(object) }
+      }
+      return
     }
+    // One search for all objects: they may be kept along long chains.
+    var search = KeeperSearch(stores)
+    var live: [ManagedObject] = []
+    for index in 0..<capacity where entries[index].key != 0 {
+      let isHeld = !isUnheld(index)
+      guard let object = entries[index].object else { continue }
+      if isHeld || mayBeKept(index) && search.isKept(object, in: self) { live.append(object) }
+    }
+    for object in live { try body(object) }
   }
+
+  /// Whether owners may keep objects.
+  private var keepsAny: Bool { keepsMembers || references?.isEmpty == false }
 
   /// Calls `body` with every object in the table.
   func forEach(_ body: (ManagedObject) throws -> Void) rethrows {
@@ -120,13 +143,21 @@ final class IdentityTable {
 
   @inline(__always)
   private func isKept(_ index: Int) -> Bool {
-    keepingStores == nil ? false : searchKeepers(of: index)
+    mayBeKept(index) && searchKeepers(of: index)
+  }
+
+  /// Whether any owner may keep the object.
+  @inline(__always)
+  private func mayBeKept(_ index: Int) -> Bool {
+    keepsMembers || references?.hasKeepers(of: entries[index].key, hierarchy) == true
   }
 
   @inline(never)
   private func searchKeepers(of index: Int) -> Bool {
-    guard let keepingStores, let object = entries[index].object else { return false }
-    var search = KeeperSearch(keepingStores)
+    // Mostly it is the owner of a to-one relationship.
+    if references?.isHeldByOwner(entries[index].key, hierarchy) == true { return true }
+    guard let stores, let object = entries[index].object else { return false }
+    var search = KeeperSearch(stores)
     return search.isKept(object, in: self)
   }
 
@@ -140,6 +171,13 @@ final class IdentityTable {
   }
 
   func identity(of key: UInt64) -> ObjectIdentifier? { withObject(key, ObjectIdentifier.init) }
+
+  /// The object for `key`, which is known to be kept.
+  @inline(__always)
+  func keptObject(_ key: UInt64) -> ManagedObject? {
+    let index = slot(of: key)
+    return entries[index].key == key ? entries[index].object : nil
+  }
 
   /// Whether code outside holds the object for `key`, or it has changes.
   func isHeld(_ key: UInt64) -> Bool {
@@ -178,6 +216,7 @@ final class IdentityTable {
     var next = (hole &+ 1) & mask
     let doomed = entries[hole].object
     if !keepers.isEmpty { keepers[entries[hole].key] = nil }
+    references?.forget(entries[hole].key, hierarchy)
     entries[hole].object = nil
     entries[hole].key = 0
     count -= 1
@@ -200,24 +239,26 @@ final class IdentityTable {
     // Looking at every object costs more than moving it. When a few that stand for all are in use, all are taken to be.
     let isSweeping = !retainsObjects && looksWorthSweeping()
     var live = count
-    var doomed: Set<UInt64> = []
+    let keeps = keepsAny
+    // A bit for each place, while some objects are kept.
+    var doomed: [UInt64] = []
     if isSweeping {
       live = 0
-      var search = keepingStores.map(KeeperSearch.init)
+      if keeps { doomed = Array(repeating: 0, count: capacity / 64 + 1) }
+      var search = stores.map(KeeperSearch.init)
       for index in 0..<capacity where entries[index].key != 0 {
         guard isUnheld(index) else {
           live += 1
           continue
         }
-        guard search != nil, let object = entries[index].object else { continue }
-        if search?.isKept(object, in: self) == true {
+        guard keeps else { continue }
+        if mayBeKept(index), let object = entries[index].object, search?.isKept(object, in: self) == true {
           live += 1
         } else {
-          doomed.insert(entries[index].key)
+          doomed[index / 64] |= 1 << UInt64(index % 64)
         }
       }
     }
-    let keeps = keepingStores != nil
     var target = capacity
     while (live + additional) * 2 > target { target *= 2 }
     // A small one grows fast: it would be moved over and over.
@@ -232,10 +273,11 @@ final class IdentityTable {
       if isSweeping {
         let isDoomed =
           keeps
-          ? doomed.contains(old[index].key)
+          ? doomed[index / 64] & 1 << UInt64(index % 64) != 0
           : old[index].object?.hasPendingState != true && isKnownUniquelyReferenced(&old[index].object)
         if isDoomed {
           if !keepers.isEmpty { keepers[old[index].key] = nil }
+          references?.forget(old[index].key, hierarchy)
           continue
         }
       }

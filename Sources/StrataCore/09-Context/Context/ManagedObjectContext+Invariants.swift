@@ -6,7 +6,7 @@ extension ManagedObjectContext {
     var broken = changes.brokenInvariants()
     let (listed, noted) = (changes.listedObjects, changes.notedObjects)
     stores.forEach { check($0, listed, noted, &broken) }
-    for object in deletions.toPropagate where object.context === self && !object.isDeleted {
+    for object in deletions.toPropagate where object.context === self && !object.isMarkedDeleted {
       broken.append("\(name(object)) waits for its delete rules and is not deleted")
     }
     broken += strata.brokenInvariants(isSaving: saving.holdsStrata)
@@ -49,7 +49,9 @@ extension ManagedObjectContext {
     if saving.flight == nil, !state.isDisjoint(with: [.inFlight, .flyingDelete]) {
       broken.append("\(name(object)) belongs to a save, and none is under way")
     }
-    if state.contains(.leaving) { broken.append("\(name(object)) is being deleted, and no deletion runs") }
+    if state.contains(.leaving), deletions.hooks == 0 {
+      broken.append("\(name(object)) is being deleted, and no deletion runs")
+    }
   }
 
   /// In debug builds, after a save: that the state is what it must be. Of contexts with many objects only the changes, or every save would

@@ -7,14 +7,18 @@ final class RegisteredStores {
     var view: (any StoreReading)?
     /// Objects by primary key, one table per hierarchy number.
     let tables: [IdentityTable]
+    /// Which objects hold which at the other end of to-one relationships.
+    let references: ReferenceKeepers
 
     init(_ binding: StoreBinding, hierarchyCount: Int, retainsObjects: Bool) {
       self.binding = binding
-      tables = (0..<hierarchyCount).map { _ in
-        let table = IdentityTable()
+      tables = (0..<hierarchyCount).map { number in
+        let table = IdentityTable(hierarchy: number)
         table.retainsObjects = retainsObjects
         return table
       }
+      references = ReferenceKeepers(tables)
+      for table in tables { table.references = references }
     }
   }
 
@@ -42,6 +46,8 @@ final class RegisteredStores {
   private var lastPlace: (token: ObjectIdentifier, place: Place)?
   private var retainsObjects = false
   private var keepsMembers = false
+  /// Who shows members of objects in here.
+  var followers: [WeakFollower] = []
   /// Which of the coordinator's lists of stores `places` is true for.
   private var generation = -1
 
@@ -53,7 +59,10 @@ final class RegisteredStores {
     if let known = registered[binding.index] { return known }
     let new = Registered(binding, hierarchyCount: hierarchyCount, retainsObjects: retainsObjects)
     registered[binding.index] = new
-    if keepsMembers { new.tables.forEach { $0.keepingStores = self } }
+    for table in new.tables {
+      table.stores = self
+      table.keepsMembers = keepsMembers
+    }
     return new
   }
 
@@ -95,7 +104,7 @@ final class RegisteredStores {
   func keepMembers() {
     if keepsMembers { return }
     keepsMembers = true
-    for store in registered { store?.tables.forEach { $0.keepingStores = self } }
+    for store in registered { store?.tables.forEach { $0.keepsMembers = true } }
   }
 
   func setRetainsObjects(_ retains: Bool) {
@@ -117,7 +126,10 @@ final class RegisteredStores {
   }
 
   func removeAll() {
-    for store in registered { store?.tables.forEach { $0.removeAll() } }
+    for store in registered {
+      store?.references.removeAll()
+      store?.tables.forEach { $0.removeAll() }
+    }
   }
 }
 

@@ -23,6 +23,14 @@ extension ContextFetch {
   /// The same; what cannot be read of unsaved objects is reported.
   private func matchesAsRead(mode: FetchMode) throws -> ArraySlice<FetchMatch> {
     let isSortedHere = request.sorts.contains { !$0.steps.isEmpty }
+    // What the objects refer to is read after them.
+    if isSortedHere { holdStill() }
+    defer {
+      // Stores' tables live on.
+      if steady?.hasSnapshots == true {
+        for binding in bindings { context.stores.tables(for: binding).view = nil }
+      }
+    }
     let asked = storeRequest(mode: mode)
     var wide = asked.request
     let layers = overlay.rows.isEmpty ? [] : overlay.ownLayers + overlay.layersBelow
@@ -39,7 +47,7 @@ extension ContextFetch {
     // No more than the window has places for can be in it.
     if !isSortedHere { result = try sorted(result, layers, atMost: request.windowEnd) }
     for binding in bindings {
-      let view = try context.reading(binding)
+      let view = try reading(binding)
       if let start = wide.start { wide.start?.includesEqual = binding.index > start.storeIndex }
       let fetched = try context.ask(view, of: binding, wide, mode: asked.mode)
       let store = context.stores.tables(for: binding)

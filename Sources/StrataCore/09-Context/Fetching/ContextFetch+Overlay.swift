@@ -1,8 +1,13 @@
 extension ContextFetch {
   /// Finds what the unsaved changes do to the request. What cannot be read of unsaved objects is reported.
   func layUnsavedChanges() throws {
-    overlay.ownLayers = context.takeLayers()
-    overlay.isDisturbed = isDisturbed
+    // Before the first look at a store: changes move down.
+    overlay.ownLayers = steady?.ownLayers ?? context.takeLayers()
+    overlay.layersBelow = steady?.layersBelow ?? context.layersBelow
+    let hierarchies = request.travelledHierarchies
+    travels = !hierarchies.isEmpty
+    overlay.isDisturbed = travels && isDisturbed(hierarchies)
+    if overlay.isDisturbed { holdStill() }
     try addUnsavedRows()
     guard specification.includesPendingChanges, context.changes.hasChanges || context.saving.flight != nil
     else {
@@ -48,7 +53,6 @@ extension ContextFetch {
     var layers: [(layer: StratumLayer, isOwn: Bool)] = []
     // Seen from here, what contexts below have not saved is what is stored (rule 87).
     if specification.includesPendingChanges { layers = overlay.ownLayers.map { ($0, true) } }
-    for strata in context.ancestors where !strata.isEmpty { overlay.layersBelow += strata.layers }
     layers += overlay.layersBelow.map { ($0, false) }
     if layers.isEmpty { return }
     for binding in bindings {
@@ -78,15 +82,11 @@ extension ContextFetch {
   }
 
   /// Whether something that is not saved may have a say in the answer beside the objects that are fetched.
-  private var isDisturbed: Bool {
-    let hierarchies = request.travelledHierarchies
-    if hierarchies.isEmpty { return false }
+  private func isDisturbed(_ hierarchies: Set<Int>) -> Bool {
     func isTouched(_ layer: StratumLayer) -> Bool {
       layer.tables.keys.contains { hierarchies.contains($0.hierarchy) }
     }
-    for strata in context.ancestors where !strata.isEmpty {
-      if strata.layers.contains(where: isTouched) { return true }
-    }
+    if overlay.layersBelow.contains(where: isTouched) { return true }
     guard specification.includesPendingChanges else { return false }
     if overlay.ownLayers.contains(where: isTouched) { return true }
     func isTouched(_ object: ManagedObject) -> Bool { hierarchies.contains(object.home.hierarchyNumber) }

@@ -16,6 +16,10 @@ final class ContextFetch {
   var overlay = FetchOverlay()
   /// How the objects of each store are evaluated, by the store's index.
   private var evaluations: [Int: ContextEvaluation] = [:]
+  /// Whether other objects have a say in which objects are found, or in their order.
+  var travels = false
+  /// What shows one commit of each store; nil while one read of each is enough.
+  private(set) var steady: SteadyReading?
 
   /// - Parameter adjust: Changes the request when its names are resolved.
   /// - Throws: what `fetch(_:)` throws for a request that is wrong, while no store is loaded, and for what cannot be read.
@@ -32,12 +36,16 @@ final class ContextFetch {
   }
 
   /// The same for a request whose names are resolved, in the middle of an event: tells nothing.
-  init(_ request: ResolvedFetchRequest, _ specification: FetchSpecification, in context: ManagedObjectContext)
-    throws
-  {
+  ///
+  /// - Parameter steady: What the fetch reads together with other reads of the same operation; nil when it is alone.
+  init(
+    _ request: ResolvedFetchRequest, _ specification: FetchSpecification, in context: ManagedObjectContext,
+    steady: SteadyReading? = nil
+  ) throws {
     self.context = context
     self.specification = specification
     self.request = request
+    self.steady = steady
     bindings = context.bindings(for: request, specification)
     try context.throwingFailures { try layUnsavedChanges() }
   }
@@ -56,9 +64,33 @@ final class ContextFetch {
 
   /// A store's objects as this fetch sees them.
   func view(_ binding: StoreBinding) throws -> ContextView {
-    try ContextView(
-      context, binding, ownLayers: overlay.ownLayers,
+    // Related rows are read one after the other, beside the rows that are found.
+    if travels { holdStill() }
+    return ContextView(
+      context, binding, try reading(binding), ownLayers: overlay.ownLayers, layersBelow: overlay.layersBelow,
       includesPendingChanges: specification.includesPendingChanges)
+  }
+
+  // MARK: Stores
+
+  /// What a store is read through.
+  func reading(_ binding: StoreBinding) throws -> any StoreReading {
+    if let steady { return try steady.reading(binding) }
+    return try context.reading(binding)
+  }
+
+  /// From now on each store is read in one state. Before the first of several reads.
+  func holdStill() {
+    if let steady { return steady.hold() }
+    steady = SteadyReading(context, ownLayers: overlay.ownLayers, layersBelow: overlay.layersBelow)
+  }
+
+  /// Nothing more is read: what showed one state of the stores is given back, before code of the program is called.
+  func endReading() {
+    if steady == nil { return }
+    evaluations = [:]
+    steady?.release()
+    steady = nil
   }
 
   // MARK: Answers
@@ -104,8 +136,11 @@ final class ContextFetch {
     // What children have saved may be left out of the answer, but not out of its objects.
     if let store = onlyStore, overlay.ownLayers.isEmpty {
       objects = context.makeObjects(try ask(store, mode: mode, isBare: true), request, in: store)
+      endReading()
     } else {
-      objects = try matches(mode: mode).map(object)
+      let found = try matches(mode: mode)
+      endReading()
+      objects = found.map(object)
     }
     if bindings.contains(where: \.isFar) { context.noteTogether(objects) }
     return try context.finish(objects, specification)
@@ -117,7 +152,7 @@ final class ContextFetch {
   ///
   /// - Parameter isBare: Whether rows may come without their values from a store that reads them when they are wanted.
   func ask(_ store: StoreBinding, mode: FetchMode, isBare: Bool = false) throws -> FetchedRows {
-    let view = try context.reading(store)
+    let view = try reading(store)
     var found = try context.ask(view, of: store, request, mode: mode)
     if store.contextual != nil, mode == .rows, !isBare {
       found.rows = try view.valued(found.rows, hierarchy: request.hierarchyNumber)

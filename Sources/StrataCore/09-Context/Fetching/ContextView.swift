@@ -36,19 +36,22 @@ final class ContextView: ObjectView {
     let primaryKey: UInt64
   }
 
-  /// - Parameter ownLayers: The layers of the context itself, newest first.
+  /// - Parameters:
+  ///   - store: What is read where nothing is unsaved.
+  ///   - ownLayers: The layers of the context itself, newest first.
+  ///   - layersBelow: Those of the contexts below, newest first, taken before `store` if that is one commit.
   init(
-    _ context: ManagedObjectContext, _ binding: StoreBinding, ownLayers: [StratumLayer],
-    includesPendingChanges: Bool
-  ) throws {
+    _ context: ManagedObjectContext, _ binding: StoreBinding, _ store: any StoreReading,
+    ownLayers: [StratumLayer], layersBelow: [StratumLayer], includesPendingChanges: Bool
+  ) {
     self.context = context
     self.binding = binding
     self.includesPendingChanges = includesPendingChanges
     self.ownLayers = includesPendingChanges ? ownLayers : []
     schema = context.schema
-    layersBelow = context.ancestors.flatMap { $0.isEmpty ? [] : $0.layers }
+    self.layersBelow = layersBelow
+    self.store = store
     tables = context.stores.tables(for: binding).tables
-    store = try context.reading(binding)
   }
 
   // MARK: Objects
@@ -77,7 +80,7 @@ final class ContextView: ObjectView {
     guard hierarchy >= 0, !Strangers.contains(reference) else { return nil }
     let key = Reference.primaryKey(reference)
     if includesPendingChanges, let object = tables[hierarchy].object(for: key), object.hidesStoredRow {
-      return object.isDeleted ? nil : .object(object)
+      return object.isMarkedDeleted ? nil : .object(object)
     }
     let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy)
     for layer in ownLayers { if let row = layer.row(table, key) { return Self.node(row) } }

@@ -42,6 +42,8 @@ extension ManagedObjectContext {
     _ specification: FetchSpecification, mode: FetchMode, _ explaining: FetchExplaining
   ) throws -> FetchExplanation {
     let fetch = try ContextFetch(specification, in: self)
+    // Nothing more is evaluated.
+    fetch.endReading()
     let overlay = fetch.overlay
     var explanation = FetchExplanation(stores: [])
     let asked = overlay.isEmpty ? (request: fetch.request, mode: mode) : fetch.storeRequest(mode: mode)

@@ -309,7 +309,7 @@ extension ManagedObjectContext {
   /// `shouldRefreshRefetchedObjects`: objects without changes take the newest rows, changed ones keep their edits on top
   /// (rule 66, as documented by Apple, not as implemented there).
   func refreshRefetched(_ objects: [ManagedObject]) {
-    for object in objects where !object.isFault && !object.isInserted { refreshKeepingChanges(object) }
+    for object in objects where !object.isFault && !object.isMarkedInserted { refreshKeepingChanges(object) }
     tellChanges()
   }
 

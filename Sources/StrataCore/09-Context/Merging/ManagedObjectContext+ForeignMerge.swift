@@ -24,7 +24,7 @@ extension ManagedObjectContext {
       store.tables[hierarchy].forEach { object in
         guard let bound = object.boundReference?.takeUnretainedValue(),
           uncertain.contains(bound.entityNumber),
-          !object.isInserted
+          !object.isMarkedInserted
         else { return }
         batch.suspected.append(object.objectID.primaryKey, of: bound.entityNumber)
       }
@@ -56,7 +56,8 @@ extension ManagedObjectContext {
       let id = ManagedObjectID(token: bound.token, primaryKey: key)
       merged.updated.insert(id)
       noteRow(key, bound, \.refreshed)
-      guard let known = store.tables[bound.hierarchyNumber].object(for: key), !known.isFault, !known.isDeleted
+      guard let known = store.tables[bound.hierarchyNumber].object(for: key), !known.isFault,
+        !known.isMarkedDeleted
       else { continue }
       merged.refreshed.insert(id)
       changes.note(known, .refresh)

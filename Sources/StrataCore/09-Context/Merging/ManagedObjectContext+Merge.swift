@@ -288,7 +288,7 @@ extension ManagedObjectContext {
       object.take(row.row)
       object.state.standOnStoredRow()
     }
-    if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
+    if let old, object.isMarkedUpdated || object.isMarkedDeleted { object.leaveOwnersOfOthers(since: old) }
     if object.isFault {
       // Nothing is reported, but what has been published of its relationships is based on the former row.
       if !object.state.isDisjoint(with: .ownChange) { unpublished.objects.append(object) }
@@ -324,7 +324,7 @@ extension ManagedObjectContext {
     merged.deleted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
     noteRow(key, bound, \.deleted)
     guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]) else { return }
-    if known.isInserted { return }
+    if known.isMarkedInserted { return }
     if !ancestors.isEmpty {
       // A context below has it all the same.
       if let found = unsavedRow(for: known), !found.isOwn, found.row.kind != .delete { return }
@@ -339,7 +339,7 @@ extension ManagedObjectContext {
     if let version, let row = known.snapshot, row.version > version, !known.state.contains(.unsavedRow) {
       return
     }
-    if byBatch, !known.isDeleted, known.hasEditsOfItsOwn {
+    if byBatch, !known.isMarkedDeleted, known.hasEditsOfItsOwn {
       // Nothing that was edited goes in silence: the save finds the conflict, and the merge policy settles it (rule 199).
       detectConflicts(for: known)
       known.rejoinOwners()
@@ -348,13 +348,13 @@ extension ManagedObjectContext {
     }
     if known.isFault, known.snapshot != nil { known.fire() }
     known.state.loseRow()
-    if known.isDeleted {
+    if known.isMarkedDeleted {
       return
     }
     known.state.becomeMissing(byBatch: byBatch)
     if byBatch { deletions.includeBatches = true }
     // Only edits have changed its owners; what was not edited may be a fault, and need not be read.
-    if known.isUpdated { known.withdrawMemberships() }
+    if known.isMarkedUpdated { known.withdrawMemberships() }
     changes.delete(known)
   }
 
@@ -380,7 +380,7 @@ extension ManagedObjectContext {
       else { continue }
       let id = ManagedObjectID(token: bound.token, primaryKey: touch.primaryKey)
       merged.updated.insert(id)
-      if known.isFault || known.isDeleted { continue }
+      if known.isFault || known.isMarkedDeleted { continue }
       merged.refreshed.insert(id)
       changes.note(known, .refresh)
     }

@@ -14,15 +14,17 @@ extension ManagedObjectContext {
     checkAccess(object.home.token.entityName)
     drainReceived()
     guard object.context === self else { return }
-    if object.isInserted {
+    if object.isMarkedInserted {
       if !mergeChanges { refreshNew(object) }
       return
     }
     if object.state.contains(.inFlight), !mergeChanges {
       if object.state.contains(.deleted) { takeBackDeletion(of: object) }
-      object.discardEdits(takingRow: object.snapshot)
-      object.adoptLostMembers()
-      changes.note(object, .refresh)
+      knowingLeavers(after: object) {
+        object.discardEdits(takingRow: object.snapshot)
+        object.adoptLostMembers()
+        changes.note(object, .refresh)
+      }
       return
     }
     if mergeChanges {
@@ -70,8 +72,8 @@ extension ManagedObjectContext {
     let live = Set(objects.map(ObjectIdentifier.init))
     // Those that are not held at this moment may be kept again by an owner whose members are asked for: not with an old row.
     stores.forEach { if !live.contains(ObjectIdentifier($0)) { $0.forgetRow() } }
-    for object in objects where !object.isInserted {
-      if object.hasChanges || object.state.contains(.inFlight) {
+    for object in objects where !object.isMarkedInserted {
+      if object.isMarkedChanged || object.state.contains(.inFlight) {
         refreshKeepingChanges(object)
       } else {
         object.turnIntoFault()
@@ -125,7 +127,7 @@ extension ManagedObjectContext {
     }
     // It was gone, and is there again.
     if object.state.contains(.rowGone) { bringBack(object) }
-    if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
+    if let old, object.isMarkedUpdated || object.isMarkedDeleted { object.leaveOwnersOfOthers(since: old) }
     object.settleFastRow()
     changes.note(object, .refresh)
     object.awake(fromSnapshotEvents: .refresh)
@@ -232,7 +234,7 @@ extension ManagedObjectContext {
   /// - Parameter newestVersion: the row counts on from here, see `CommitConflict`.
   /// - Throws: why a value cannot be read; nothing has changed then.
   func reinsert(_ object: ManagedObject, newestVersion: UInt32) throws {
-    if object.isDeleted {
+    if object.isMarkedDeleted {
       object.state.loseRow()
       return
     }
@@ -264,7 +266,7 @@ extension ManagedObjectContext {
   /// related to have it back.
   package final func revive(_ object: ManagedObject) {
     checkAccess(object.home.token.entityName)
-    guard object.context === self, object.isDeleted else { return }
+    guard object.context === self, object.isMarkedDeleted else { return }
     takeBackDeletion(of: object)
     knowingLeavers(after: object) {
       object.restoreMemberships()

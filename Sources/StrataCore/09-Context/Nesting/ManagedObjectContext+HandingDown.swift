@@ -75,7 +75,7 @@ extension ManagedObjectContext {
       // The parent has deleted what was edited here: it stays deleted (rule 169).
       outcome.inserted.removeAll(where: gone.contains)
       outcome.updated.removeAll(where: gone.contains)
-      for object in gone where !object.isDeleted { dropVanished(object) }
+      for object in gone where !object.isMarkedDeleted { dropVanished(object) }
     }
     return outcome
   }

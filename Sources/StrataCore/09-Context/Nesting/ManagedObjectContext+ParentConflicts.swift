@@ -26,7 +26,8 @@ extension ManagedObjectContext {
   }
 
   /// Asks the merge policy.
-  func settle(_ conflict: ParentConflict) throws {
+  /// - Parameter runsHooks: Whether hooks are called on what it inserts. An attempt that begins with all hooks needs none here.
+  func settle(_ conflict: ParentConflict, runsHooks: Bool = true) throws {
     var conflicts: [MergeConflict] = []
     var unsaved: [ManagedObject] = []
     for (change, current, isStored) in conflict.records {
@@ -38,7 +39,7 @@ extension ManagedObjectContext {
           FetchedRow(primaryKey: change.primaryKey, entity: change.bound.entityNumber, snapshot: $0)
         })
       guard let object = objectInConflict(row, binding, table) else { continue }
-      if current == nil, object.isDeleted {
+      if current == nil, object.isMarkedDeleted {
         // Both sides deleted the record.
         object.state.loseRow()
         continue
@@ -49,6 +50,7 @@ extension ManagedObjectContext {
     defer { note(conflicts) }
     if !conflicts.isEmpty { try askPolicy(conflicts) }
     for object in unsaved where object.context === self { object.state.standOnUnsavedRow() }
+    if runsHooks { try prepareWhatPolicyInserted() }
   }
 }
 

@@ -55,7 +55,54 @@ extension ManagedObjectContext {
           untold.append(change)
         }
       }
+      noteLinksToDeleted(save)
     }
+  }
+
+  // MARK: Links to what is deleted
+
+  /// A child may lead others to what is deleted here, by itself or by another child, without knowing. The next save lets go of it; until then relationships do not
+  /// show it (rule 216).
+  private func noteLinksToDeleted(_ save: [StratumRow]) {
+    let deletesItself = changes.deletedCount > 0
+    for change in save {
+      if change.kind != .delete {
+        if deletesItself { noteLinksToDeleted(change) }
+      } else if !change.bound.entity.inbound.isEmpty {
+        deletions.linked.insert(change.bound.hierarchyNumber)
+      }
+    }
+  }
+
+  private func noteLinksToDeleted(_ change: StratumRow) {
+    let (bound, index) = (change.bound, change.bound.storeIndex)
+    func note(_ bits: UInt64, _ hierarchy: Int) {
+      if bits != 0, isDeletedHere(bits, inStore: index) { deletions.linked.insert(hierarchy) }
+    }
+    // Both ends of a link may be told by one of them alone.
+    note(Reference.bits(change.primaryKey, entityCode: bound.stamp.entityCode), bound.hierarchyNumber)
+    for relationship in bound.entity.relationships where change.changesReference(relationship) {
+      note(change.row?.reference(relationship, bound) ?? 0, relationship.destinationHierarchy)
+    }
+    for (number, members) in change.edges {
+      let hierarchy = schema.relationships[number].destinationHierarchy
+      for (member, position) in members where position != MemberChanges.removed { note(member, hierarchy) }
+    }
+  }
+
+  /// Whether a relationship of `owner` does not show deleted objects that it leads to. What is deleted itself shows what it led to, for its hooks.
+  func hidesDeleted(_ relationship: RelationshipSchema, of owner: ManagedObject) -> Bool {
+    guard deletions.linked.contains(relationship.destinationHierarchy),
+      owner.state.isDisjoint(with: .anyDeleted), let inverse = schema.inverse(of: relationship)
+    else { return false }
+    return inverse.deleteRule != .noAction
+  }
+
+  /// Whether a to-one relationship of `owner` does not show `object`, to which it leads.
+  func hides(_ object: ManagedObject, from relationship: RelationshipSchema, of owner: ManagedObject) -> Bool
+  {
+    if deletions.includeBatches, isHidden(object, from: relationship) { return true }
+    return !object.state.isDisjoint(with: .anyDeleted) && hidesDeleted(relationship, of: owner)
   }
 
   /// New records that a child has deleted: nothing is left of them, here or anywhere below.
@@ -65,7 +112,7 @@ extension ManagedObjectContext {
       guard let binding = coordinator.binding(change.bound.storeIndex) else { continue }
       let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
       let known = known(change.primaryKey, as: change.bound, in: table)
-      if known?.isInserted ?? (strata.row(change.table, change.primaryKey) == nil) {
+      if known?.isMarkedInserted ?? (strata.row(change.table, change.primaryKey) == nil) {
         gone.insert(change.identifier)
       }
     }
@@ -141,7 +188,7 @@ extension ManagedObjectContext {
   }
 
   private func applyToClean(_ change: StratumRow, _ object: ManagedObject) {
-    let wasInserted = object.isInserted
+    let wasInserted = object.isMarkedInserted
     guard let row = strata.row(change.table, change.primaryKey) else {
       // Inserted by one child, deleted by another; or rolled back here since.
       if change.kind == .delete { letGo(object, rowIsGone: true) }
@@ -213,6 +260,7 @@ extension ManagedObjectContext {
     // Of a fault only relationships have been edited: its values come first.
     object.fire()
     let draft = object.editableDraft()
+    if object.state.isDisjoint(with: [.notedInsert, .notedUpdate]) { draft.eventChanged = SlotBitmap() }
     for relationship in object.home.entity.relationships where change.changesReference(relationship) {
       object.adoptMembership(
         relationship, from: object.reference(relationship),

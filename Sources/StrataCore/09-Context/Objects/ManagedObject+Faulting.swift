@@ -14,6 +14,8 @@ extension ManagedObject {
 
   @inline(never)
   private final func fireFault() {
+    // A fault holds nothing.
+    keeperHead = 0
     if hasFreshRow {
       // What happens after a fetch, object by object: nothing is read.
       state.endFault()
@@ -195,7 +197,7 @@ extension ManagedObject {
     }
     state.endFault()
     state.loseRow()
-    if !isDeleted { state.becomeMissing(byBatch: state.contains(.batchDeleted)) }
+    if !isMarkedDeleted { state.becomeMissing(byBatch: state.contains(.batchDeleted)) }
     context.noteFirstEdit()
     context.changes.delete(self)
   }

@@ -102,12 +102,16 @@ extension ManagedObject {
     return result
   }
 
-  /// The attributes changed since the last did-change notification, with their values now (rule 74).
+  /// The attributes and relationships changed since the last did-change notification, with their values now (rule 74). While an event is told, in observers of
+  /// that notification and in delegates of fetched results controllers, those that the notification is about; what such an observer edits begins the next event,
+  /// and only that is there then.
   public final func changedValuesForCurrentEvent() -> [String: Any] {
     context?.checkAccess(home.token.entityName)
-    guard !state.isDisjoint(with: [.notedInsert, .notedUpdate]) else { return [:] }
+    let isTold = state.isDisjoint(with: [.notedInsert, .notedUpdate])
+    if isTold, context?.event.told.contains(self) != true { return [:] }
     var result = draft.map { dictionary($0.eventChanged) { storedValue($0) } } ?? [:]
-    for (_, state) in relations?.states ?? [] where state.isChangedInEvent {
+    for (_, state) in relations?.states ?? []
+    where isTold ? state.wasChangedInEvent : state.isChangedInEvent {
       result[state.relationship.name] = relatedValue(state.relationship) ?? NSNull()
     }
     return result
@@ -131,8 +135,8 @@ extension ManagedObject {
   public final var hasPersistentChangedValues: Bool {
     context?.checkAccess(home.token.entityName)
     if let received { return received.kind != .update || !received.changedSlots.isEmpty }
-    return isInserted || isDeleted
-      || (isUpdated && (!slotsThatDiffer.isEmpty || !changedRelationships.isEmpty))
+    return isMarkedInserted || isMarkedDeleted
+      || (isMarkedUpdated && (!slotsThatDiffer.isEmpty || !changedRelationships.isEmpty))
   }
 
   /// What a child has saved of the object, until it is edited here.
@@ -197,7 +201,7 @@ extension ManagedObject {
     }
     guard let snapshot else {
       return state.contains(.probe)
-        ? ProbeRecording.current?.value(slot, of: home.entity) ?? .null : .null
+        ? ProbeRecording.current?.value(slot, of: self) ?? .null : .null
     }
     return storedValue(slot, in: snapshot)
   }
@@ -325,7 +329,7 @@ extension ManagedObject {
     if !state.contains(.awaking) { context?.willChange(self) }
     storeTransient(value, slot)
     refusal?()
-    if !state.contains(.awaking) { noteChange() }
+    if !state.contains(.awaking) { noteChangeBesideValues() }
     if !isRelationship { observedDidChange(slot) }
   }
 
@@ -341,6 +345,18 @@ extension ManagedObject {
   final func transientValue(_ slot: Int) -> Any? {
     if let found = transients?[slot] { return found is ExplicitNil ? nil : found }
     return home.hasTransientDefaults ? home.transientDefaults[slot] : nil
+  }
+
+  /// The object counts as changed by something else than a value of its row: what an earlier event has set there is no change of this one.
+  @inline(__always)
+  final func noteChangeBesideValues() {
+    if state.isDisjoint(with: [.notedInsert, .notedUpdate, .draftFrozen]), hasDraft { beginEventOfDraft() }
+    noteChange()
+  }
+
+  @inline(never)
+  private final func beginEventOfDraft() {
+    if withDraft({ !$0.eventChanged.isEmpty }) { editableDraft().eventChanged = SlotBitmap() }
   }
 
   /// The object counts as changed.

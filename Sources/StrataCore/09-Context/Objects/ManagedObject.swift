@@ -11,7 +11,8 @@ import Foundation
 ///     └───────────────────────────────┘
 ///
 /// A managed object belongs to one context and is touched only on that context's queue; the compiler refuses to carry it
-/// across (it is not `Sendable`), its `objectID` travels instead. It keeps neither its context nor any other object alive.
+/// across (it is not `Sendable`), its `objectID` travels instead. It does not keep its context alive. The context holds what the object's
+/// relationships have handed out for as long as the object is held.
 /// When its context goes away or its row is deleted it stays safe to touch: the last known values remain readable,
 /// `managedObjectContext` is nil.
 ///
@@ -63,6 +64,19 @@ open class ManagedObject: NSObject, SlotDeclaring {
   @exclusivity(unchecked) private final var rowOwner: RowSlab?
   @exclusivity(unchecked) private final var rowBase: UnsafeRawPointer?
   @exclusivity(unchecked) private final var rowCount: Int32 = 0
+  /// What a save did to the object, while it calls `didSave()`. Takes no room: it stands before a pointer.
+  @exclusivity(unchecked) final var savedAs = SavedAs.nothing
+  // The parts of `keeperHead`, which take no room either.
+  @exclusivity(unchecked) private final var keeperHigh: UInt8 = 0
+  @exclusivity(unchecked) private final var keeperLow: UInt16 = 0
+  /// Where the context has noted which objects this one holds: the number of a note of `ReferenceKeepers`, 24 bits; 0 for nowhere.
+  final var keeperHead: UInt32 {
+    @inline(__always) get { UInt32(keeperHigh) &<< 16 | UInt32(keeperLow) }
+    @inline(__always) set {
+      keeperHigh = UInt8(truncatingIfNeeded: newValue &>> 16)
+      keeperLow = UInt16(truncatingIfNeeded: newValue)
+    }
+  }
   /// The version of the row that the object stands on; nil for a fault and a new object.
   package final var rowVersion: UInt32? { snapshot?.version }
   /// The values edited since.
@@ -235,31 +249,46 @@ open class ManagedObject: NSObject, SlotDeclaring {
     return bound
   }
 
-  /// The context the object lives in; nil when it was deleted and saved, when the context was reset or is gone.
+  /// The context the object lives in; nil when it was deleted and saved, when the context was reset or is gone. The `didSave()` of a deleted object
+  /// still has it.
   public final var managedObjectContext: ManagedObjectContext? {
     noteRead(ObservedSlot.managedObjectContext)
+    if savedAs == .deleted, contextReference == nil { return ThreadScope.current.context(ofDeleted: self) }
     return state.contains(.loose) ? nil : context
   }
 
   // MARK: State (none of these fires a fault, rule 42)
 
-  /// Whether the object is new and has never been saved.
-  public final var isInserted: Bool { !state.isDisjoint(with: .anyInserted) }
-  /// Whether the object has unsaved changes (and is neither new nor deleted).
-  public final var isUpdated: Bool {
-    !state.isDisjoint(with: [.updated, .receivedUpdate]) && state.isDisjoint(with: .anyDeleted)
-  }
-  /// Whether the next save deletes the object. False again once that deletion has been saved (rule 143). Of a new object that was deleted:
-  /// true until the did-change notification of the event has reported it.
+  // While a save calls `didSave()`, the first three still say what it did.
+
+  /// Whether the object is new and has never been saved. In `didSave()`: whether the save has inserted it.
+  public final var isInserted: Bool { isMarkedInserted || savedAs == .inserted }
+  /// Whether the object has unsaved changes (and is neither new nor deleted). In `didSave()`: whether the save was about such changes, or there are new ones.
+  public final var isUpdated: Bool { isMarkedUpdated || savedAs == .updated }
+  /// Whether the next save deletes the object. True from `prepareForDeletion()` on, and in the `didSave()` of the save that has deleted it; false again
+  /// once that save is over (rule 143). Of a new object that was deleted: true until the did-change notification of the event has reported it.
   public final var isDeleted: Bool {
     noteRead(ObservedSlot.isDeleted)
-    return !state.isDisjoint(with: .anyDeleted)
+    return !state.isDisjoint(with: .shownDeleted) || savedAs == .deleted
   }
   /// Whether the object is in any of the three states above, also when only transient values changed (rule 15).
   public final var hasChanges: Bool {
     noteRead(ObservedSlot.hasChanges)
-    return !state.isDisjoint(with: .unsaved)
+    return !state.isDisjoint(with: .shownChanged) || savedAs != .nothing
   }
+
+  // What the context has to save, whatever hooks are told. The engine asks these.
+
+  final var isMarkedInserted: Bool { !state.isDisjoint(with: .anyInserted) }
+  final var isMarkedUpdated: Bool {
+    !state.isDisjoint(with: [.updated, .receivedUpdate]) && state.isDisjoint(with: .anyDeleted)
+  }
+  final var isMarkedDeleted: Bool {
+    noteRead(ObservedSlot.isDeleted)
+    return !state.isDisjoint(with: .anyDeleted)
+  }
+  final var isMarkedChanged: Bool { !state.isDisjoint(with: .unsaved) }
+
   /// Whether the object's values have not been looked at since it was fetched or refreshed. Its row may be in memory all
   /// the same (rule 43).
   public final var isFault: Bool { state.contains(.fault) }
@@ -281,12 +310,13 @@ open class ManagedObject: NSObject, SlotDeclaring {
   open func awakeFromFetch() {}
   /// Called after undo, redo, rollback, refresh or a merge policy put older or newer values into the object.
   open func awake(fromSnapshotEvents flags: SnapshotEventType) {}
-  /// Called at `delete(_:)`, while the object is still whole (rule 147).
+  /// Called at `delete(_:)`, while the object is still whole (rule 147). `isDeleted` is true already.
   open func prepareForDeletion() {}
   /// Called before a save for each changed object; changes made here are saved too, and call it again (rules 137–139);
   /// so do changes that validation makes.
   open func willSave() {}
-  /// Called after a successful save for each object that took part. Changes made here dirty the context again (rule 140).
+  /// Called after a successful save for each object that took part. `isInserted`, `isUpdated` and `isDeleted` say what the save did, until it has called
+  /// all its objects; a deleted object still has its context. Changes made here dirty the context again (rule 140).
   open func didSave() {}
   /// Called before the object becomes a fault.
   open func willTurnIntoFault() {}

@@ -57,7 +57,7 @@
     /// An observer is to be notified when a property changes that it has read.
     static let observed = Flags(rawValue: observedBit)
     @inlinable static var observedBit: UInt32 { 1 << 23 }
-    /// A new object that is being deleted: only while `delete(_:)` runs.
+    /// An object that is being deleted: while its `prepareForDeletion()` runs, and a new one until it has gone. Only while `delete(_:)` runs.
     static let leaving = Flags(rawValue: 1 << 26)
     /// A new object that was deleted, until a did-change notification has reported it.
     static let departed = Flags(rawValue: 1 << 27)
@@ -82,6 +82,9 @@
     static let unsaved: Flags = [.inserted, .updated, .deleted, .received]
     static let anyInserted: Flags = [.inserted, .receivedInsert]
     static let anyDeleted: Flags = [.deleted, .receivedDelete, .flyingDelete, .departed]
+    /// As what hooks and everyone else sees an object.
+    static let shownDeleted = anyDeleted.union(.leaving)
+    static let shownChanged = unsaved.union(.leaving)
     static let noted: Flags = [.notedInsert, .notedUpdate, .notedDelete, .notedRefresh]
     static let notedOrFlushed = noted.union(.flushed)
     /// Changes, and that lists have entries for them.
@@ -186,7 +189,7 @@
   /// Noted, and finished for children as it is.
   mutating func flush() { if !flags.isDisjoint(with: .noted) { flags.insert(.flushed) } }
   mutating func touch() { flags.remove(.flushed) }
-  /// A new object that is being deleted.
+  /// An object that is being deleted.
   mutating func beginLeaving() { flags.insert(.leaving) }
   mutating func endLeaving() { flags.remove(.leaving) }
   /// It has been deleted.

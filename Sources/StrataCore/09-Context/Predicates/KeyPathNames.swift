@@ -21,15 +21,15 @@ extension ManagedObjectContext {
 
 /// Finds the properties that Swift key paths read. What was found is kept with the schema: a key path is followed once.
 enum KeyPathNames {
-  /// The names that a key path reads, one behind the other, joined by dots.
+  /// The names that a key path reads, one behind the other, joined by dots; `objectID` for the object itself, and for its identifier.
   static func name(of keyPath: AnyKeyPath, from entity: EntitySchema, _ schema: Schema) throws -> String {
     let reads = try reads(of: keyPath, from: entity, schema)
-    guard !reads.isEmpty else { throw fault(keyPath, "it reads no stored property") }
+    if reads.isEmpty { return "objectID" }
     return reads.map { schema.entities[$0.entity].attributes[$0.slot].name }.joined(separator: ".")
   }
 
-  /// The properties that a key path reads, each of the object that the one before leads to. None of a key path to the object's own
-  /// `objectID`.
+  /// The properties that a key path reads, each of the object that the one before leads to. None of a key path to the object
+  /// itself, or to its own `objectID`.
   ///
   /// - Throws: ``PredicateTranslationError`` when it reads none, computes something of one, or reads several side by side.
   static func reads(of keyPath: AnyKeyPath, from entity: EntitySchema, _ schema: Schema) throws
@@ -66,6 +66,7 @@ enum KeyPathNames {
     if reads.isEmpty, let identifier = result as? ManagedObjectID, identifier == probe.objectID { return [] }
     let standIn = probe as? any KeyPathStandIn
     if reads.isEmpty, standIn?.isOwnIdentifier(result) == true { return [] }
+    if reads.isEmpty, let object = result as? ManagedObject, object === probe { return [] }
     guard let last = reads.last else { throw fault(keyPath, "it reads no stored property") }
     try checkChain(reads, from: entity, schema, keyPath)
     let attribute = schema.entities[last.entity].attributes[last.slot]
@@ -86,11 +87,16 @@ enum KeyPathNames {
       // Of a value that no probe could be given nothing was computed that could be seen.
       return reads
     }
-    if attribute.type == .composite,
-      let element = ownerType?.element(ofComposite: attribute.name, at: keyPath),
-      let slot = owner.slot(named: "\(attribute.name).\(element)")
-    {
-      return reads.dropLast() + [ProbeRecording.Read(entity: last.entity, slot: slot)]
+    if attribute.type == .composite, let ownerType {
+      let element = ownerType.element(ofComposite: attribute.name, at: keyPath, steps: reads.count) {
+        guard let found = try? read(keyPath, of: entity, ProbeRecording(schema, .first)), found.0 == reads
+        else { return nil }
+        return found.1
+      }
+      if element?.isEmpty == true { return reads }
+      if let element, let slot = owner.slot(named: "\(attribute.name).\(element)") {
+        return reads.dropLast() + [ProbeRecording.Read(entity: last.entity, slot: slot)]
+      }
     }
     if ProbeRecording.value(attribute.type, .first).isNull {
       throw fault(keyPath, "\(attribute.name) is of type \(attribute.type), whose values are not compared")
@@ -123,7 +129,7 @@ enum KeyPathNames {
     }
     let result = unwrapped(found)
     if let members = result as? any RelatedMembers, recording.reads.isEmpty, members.owner === probe {
-      recording.note(members.relationship.slot, of: entity)
+      recording.note(members.relationship.slot, of: probe)
     }
     return (recording.reads, result, probe)
   }

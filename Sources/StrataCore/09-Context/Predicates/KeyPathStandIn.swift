@@ -4,8 +4,14 @@ import Foundation
 package protocol KeyPathStandIn: ManagedObject {
   /// The property that a key path of the other class names by itself; nil for one that has to be followed.
   static func propertyName(of keyPath: AnyKeyPath) -> String?
-  /// The path of names of the element that a key path which reads a composite attribute leads to, joined by dots; nil when it leads to the whole, or computes something.
-  static func element(ofComposite name: String, at keyPath: AnyKeyPath) -> String?
+  /// The path of names of the element that a key path which reads a composite attribute leads to, joined by dots; an empty one for the whole, nil when it computes something.
+  ///
+  /// - Parameters:
+  ///   - steps: How many properties the key path reads, the attribute included.
+  ///   - follow: Follows the key path once more; nil when it reads something else then.
+  static func element(
+    ofComposite name: String, at keyPath: AnyKeyPath, steps: Int, following follow: () -> Any?
+  ) -> String?
   /// Whether a key path that shows every value of an attribute may lead to it: false where it shows something else for nil.
   static func mayLead(_ keyPath: AnyKeyPath, to attribute: String) -> Bool
   /// The class of the other object.
@@ -50,7 +56,7 @@ extension ManagedObject {
   package final func slot(ofProperty name: String) -> Int? { home.entity.slot(named: name) }
 
   /// A key path that is followed has come to the attribute.
-  package final func noteFollowed(slot: Int) { ProbeRecording.current?.note(slot, of: home.entity) }
+  package final func noteFollowed(slot: Int) { ProbeRecording.current?.note(slot, of: self) }
 
   /// Whether the object is one that key paths are followed on to find out what they read.
   package final var isKeyPathProbe: Bool { state.contains(.probe) }

@@ -134,7 +134,21 @@ extension PredicateLowering {
     guard Base.Output.self == String.self || Base.Output.self == Substring.self else {
       throw unsupported(whole, "the order of a collection's elements is not looked at, except in texts")
     }
-    return .condition(
-      .compare(FetchComparison(try value(base), operation, try value(part))), guards: [])
+    return .condition(Self.holds(try value(base), operation, try value(part)), guards: [])
+  }
+
+  /// Whether a text has a part, as Swift says: every text has the empty one, which comparisons of stores find nowhere.
+  private static func holds(
+    _ text: FetchExpression, _ operation: ComparisonOperator, _ part: FetchExpression
+  ) -> FetchPredicate {
+    let comparison = FetchPredicate.compare(FetchComparison(text, operation, part))
+    let isThere = FetchPredicate.compare(FetchComparison(text, .notEqual, .constant(.null)))
+    switch part {
+    case .constant(.string("")): return isThere
+    case .constant: return comparison
+    default:
+      let isEmpty = FetchPredicate.compare(FetchComparison(part, .equal, .constant(.string(""))))
+      return .or([comparison, .and([isEmpty, isThere])])
+    }
   }
 }

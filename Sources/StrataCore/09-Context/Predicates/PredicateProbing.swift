@@ -39,6 +39,8 @@ final class ProbeRecording: @unchecked Sendable {
   private let schema: Schema
   fileprivate let answer: Answer
   private(set) var reads: [Read] = []
+  /// Of which probe each of them was read.
+  private var noted: [(probe: ManagedObject, slot: Int)] = []
   /// Those whose values no probe can be given: nothing can be said of what is made of them.
   private(set) var opaque: Set<Read> = []
 
@@ -67,36 +69,38 @@ final class ProbeRecording: @unchecked Sendable {
     self.answer = answer
   }
 
-  /// What the attribute in `slot` of a probe answers.
-  func value(_ slot: Int, of entity: EntitySchema) -> AttributeValue {
+  /// What the attribute in `slot` of `probe` answers.
+  func value(_ slot: Int, of probe: ManagedObject) -> AttributeValue {
     if case .row = answer {
       if depth < steps.count, case .value(let value) = row[steps[depth]] { return value }
       return .null
     }
-    note(slot, of: entity)
-    return Self.value(entity.attributes[slot].type, answer)
+    note(slot, of: probe)
+    return Self.value(probe.home.entity.attributes[slot].type, answer)
   }
 
-  /// What the to-one relationship of a probe leads to: another probe.
-  func target(_ relationship: RelationshipSchema, of entity: EntitySchema) -> ManagedObject? {
+  /// What the to-one relationship of `probe` leads to: another probe.
+  func target(_ relationship: RelationshipSchema, of probe: ManagedObject) -> ManagedObject? {
     if case .row = answer {
       guard depth < steps.count, case .object = row[steps[depth]] else { return nil }
       depth += 1
       return ManagedObject.probe(schema.entities[relationship.destination])
     }
-    note(relationship.slot, of: entity)
+    note(relationship.slot, of: probe)
     return ManagedObject.probe(schema.entities[relationship.destination])
   }
 
   /// A property is read that answers whatever value its type has.
-  func noteOpaque(_ slot: Int, of entity: EntitySchema) {
-    note(slot, of: entity)
-    opaque.insert(Read(entity: entity.number, slot: slot))
+  func noteOpaque(_ slot: Int, of probe: ManagedObject) {
+    note(slot, of: probe)
+    opaque.insert(Read(entity: probe.home.entity.number, slot: slot))
   }
 
-  func note(_ slot: Int, of entity: EntitySchema) {
-    let read = Read(entity: entity.number, slot: slot)
-    if !reads.contains(read) { reads.append(read) }
+  /// An accessor may read its property several times. Of another probe it is another step, as in `partner.partner`.
+  func note(_ slot: Int, of probe: ManagedObject) {
+    if noted.contains(where: { $0.probe === probe && $0.slot == slot }) { return }
+    noted.append((probe, slot))
+    reads.append(Read(entity: probe.home.entity.number, slot: slot))
   }
 
   /// The value that attributes of `type` answer; nil of types that cannot be compared.

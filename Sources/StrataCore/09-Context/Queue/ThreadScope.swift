@@ -19,6 +19,9 @@ final class ThreadScope {
   /// The key path of an observed property has been hashed on this thread: see `ObservedSlot`.
   @exclusivity(unchecked) var hasHashedSlot = false
 
+  /// The saves that are calling `didSave()` on this thread, innermost last.
+  @exclusivity(unchecked) private(set) var toldSaves: [ToldSave] = []
+
   /// See `observes`. Unmanaged, so that asking counts no references: this holds one.
   @exclusivity(unchecked) var probe = Unmanaged.passRetained(ReadProbe())
 
@@ -81,6 +84,25 @@ final class ThreadScope {
     servesMainQueue = servingMainQueue
     defer { servesMainQueue = outer }
     return try run(in: context, body)
+  }
+
+  /// Runs `body`, which calls `didSave()`, while the objects of `save` know what it did to them.
+  func telling(_ save: ToldSave, _ body: () -> Void) {
+    toldSaves.append(save)
+    save.mark()
+    defer {
+      save.unmark()
+      toldSaves.removeLast()
+      // Of a save that a hook has begun: the outer one of the same context goes on.
+      for outer in toldSaves where outer.context === save.context { outer.mark() }
+    }
+    body()
+  }
+
+  /// The context that has deleted `object` and saved that, while `didSave()` is being called.
+  func context(ofDeleted object: ManagedObject) -> ManagedObjectContext? {
+    if toldSaves.count < 2 { return toldSaves.last?.context }
+    return toldSaves.last { save in save.deleted.contains { $0 === object } }?.context
   }
 
   /// Whether this thread has entered `context`, at any depth.

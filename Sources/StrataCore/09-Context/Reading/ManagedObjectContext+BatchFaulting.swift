@@ -86,7 +86,7 @@ extension ManagedObjectContext {
   /// The fault of that key, when its row is not at hand and is the store's.
   private func waiting(_ key: UInt64, _ table: StratumLayer.Table) -> ManagedObject? {
     guard let object = stores.registered(table.storeIndex)?.tables[table.hierarchy].object(for: key),
-      object.isFault, object.snapshot == nil, !object.hasDraft, !object.isDeleted,
+      object.isFault, object.snapshot == nil, !object.hasDraft, !object.isMarkedDeleted,
       object.state.isDisjoint(with: [.inserted, .rowGone]), unsavedRow(for: object) == nil
     else { return nil }
     return object
@@ -146,7 +146,7 @@ extension ManagedObjectContext {
     batchFaulting?.forEachCompanion(owner.primaryKey, table) { key in
       if owners.count >= most - 1 { return false }
       if let other = stores.registered(table.storeIndex)?.tables[table.hierarchy].object(for: key),
-        other.state.isDisjoint(with: [.inserted, .rowGone]), !other.isDeleted,
+        other.state.isDisjoint(with: [.inserted, .rowGone]), !other.isMarkedDeleted,
         other.home.entity.relationship(slot: relationship.slot)?.number == relationship.number,
         other.relations?.known(relationship)?.isFault(epoch: epoch) ?? true, isPlain(other)
       {

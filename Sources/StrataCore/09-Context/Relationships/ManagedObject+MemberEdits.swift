@@ -57,7 +57,7 @@ extension ManagedObject {
   /// Whether the members are not known here, and those of the store are what is beneath.
   private final func isReadThrough(_ state: RelationState, _ context: ManagedObjectContext) -> Bool {
     state.isFault(epoch: context.epoch(of: state.relationship)) && !state.relationship.isTransient
-      && !isInserted && context.strata.isEmpty && context.ancestors.isEmpty
+      && !isMarkedInserted && context.strata.isEmpty && context.ancestors.isEmpty
   }
 
   /// Where a member stands without what was done here, 0 where there is no order; nil for one that is none there. One look-up while the members are not
@@ -66,7 +66,7 @@ extension ManagedObject {
   final func positionBeneath(_ state: RelationState, _ member: UInt64) throws -> UInt64? {
     let relationship = state.relationship
     guard let context, isReadThrough(state, context) else {
-      let base = isInserted ? state.base ?? [] : loadedState(relationship).base ?? []
+      let base = isMarkedInserted ? state.base ?? [] : loadedState(relationship).base ?? []
       if relationship.isOrdered { return base.first { $0.member == member }?.position }
       return state.baseContains(member) ? 0 : nil
     }
@@ -77,5 +77,64 @@ extension ManagedObject {
     let edges = EdgeSet(relationship: relationship.number)
     if relationship.isOrdered { return try store.position(edges, of: primaryKey, member) }
     return try store.hasMember(edges, of: primaryKey, member) ? 0 : nil
+  }
+}
+
+/// Shows the members of a to-many relationship and has to know when there are others. Used on the context's queue.
+package protocol MembersFollower: AnyObject {
+  /// Whose relationship it is.
+  var followed: ManagedObject { get }
+  /// Members have changed.
+  /// - Parameter isOver: Whether that was all: the members may be read then. While an edit goes on, only what is at hand may be looked at.
+  func membersDidChange(isOver: Bool)
+}
+
+struct WeakFollower {
+  weak var follower: (any MembersFollower)?
+}
+
+extension ManagedObject {
+  /// From now on `follower` is told when members of this object's relationships change here, and whenever the context posts a notification, as
+  /// long as it lives and the object is in its context.
+  package final func addFollower(_ follower: any MembersFollower) {
+    guard let context else { return }
+    ownRelations.isFollowed = true
+    let count = context.stores.followers.count
+    // Now and then: there may be many that live.
+    if count & (count - 1) == 0 { context.stores.followers.removeAll { $0.follower == nil } }
+    context.stores.followers.append(WeakFollower(follower: follower))
+  }
+
+  /// The members of the relationship in `slot` as they were read last, with what was done here since; nil if they never were. Reads nothing.
+  package final func membersAtHand(slot: Int) -> [ManagedObject]? {
+    guard let context, let relationship = home.entity.relationship(slot: slot),
+      let known = relations?.known(relationship), known.base != nil
+    else { return nil }
+    return visibleMembers(known).compactMap { context.object($0.member, inStore: home.storeIndex) }
+  }
+
+  @inline(never)
+  final func tellFollowers() {
+    var isFollowed = false
+    for entry in context?.stores.followers ?? [] {
+      guard let follower = entry.follower, follower.followed === self else { continue }
+      isFollowed = true
+      follower.membersDidChange(isOver: false)
+    }
+    relations?.isFollowed = isFollowed
+  }
+}
+
+extension ManagedObjectContext {
+  /// Something has happened that may have changed members.
+  @inline(never)
+  func tellFollowers() {
+    for entry in stores.followers {
+      guard let follower = entry.follower else { continue }
+      follower.membersDidChange(isOver: true)
+      // What was known of the relationships may have been forgotten, and with it that somebody follows.
+      follower.followed.relations?.isFollowed = true
+    }
+    stores.followers.removeAll { $0.follower == nil }
   }
 }

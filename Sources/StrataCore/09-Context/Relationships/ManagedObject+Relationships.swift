@@ -78,7 +78,7 @@ extension ManagedObject {
   public final func relatedObjects(slot: Int) -> [ManagedObject] { members(toMany(slot)) }
 
   /// Whether the members of the relationship are not loaded; for a to-one, whether the object is a fault. Fires nothing (rule 68).
-  /// A new object has no members that could be loaded. Traps for a name that is no relationship's.
+  /// `objectIDs(forRelationshipNamed:)` leaves it a fault. A new object has no members that could be loaded. Traps for a name that is no relationship's.
   public final func hasFault(forRelationshipNamed name: String) -> Bool {
     context?.checkAccess(home.token.entityName)
     let relationship = relationship(named: name)
@@ -91,7 +91,8 @@ extension ManagedObject {
     guard let context else { return false }
     // What a new object has is what was set here.
     if state.contains(.inserted), !isFault { return false }
-    return relations?.known(relationship)?.isFault(epoch: context.epoch(of: relationship)) ?? true
+    guard let known = relations?.known(relationship) else { return true }
+    return known.isReadForIdentifiers || known.isFault(epoch: context.epoch(of: relationship))
   }
 
   /// The IDs of what the relationship leads to: at most one for a to-one, in order for an ordered one. Makes no objects (rule 69).
@@ -102,7 +103,10 @@ extension ManagedObject {
     guard let context else { return [] }
     let index = home.storeIndex
     if relationship.isToMany {
-      return memberList(relationship).compactMap { context.identifier($0.member, inStore: index) }
+      let wasFault = hasFault(toMany: relationship)
+      let members = memberList(relationship)
+      if wasFault { relations?.known(relationship)?.isReadForIdentifiers = true }
+      return members.compactMap { context.identifier($0.member, inStore: index) }
     }
     fire()
     if let foreign = relations?.foreign[relationship.slot] { return [foreign] }

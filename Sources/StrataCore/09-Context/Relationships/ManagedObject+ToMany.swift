@@ -26,7 +26,8 @@ extension ManagedObject {
   /// The object counts as changed because a relationship is; its row does not change (rule 200, better).
   @inline(__always)
   final func noteRelationChange() {
-    if state.isDisjoint(with: .anyDeleted) { noteChange() }
+    if state.isDisjoint(with: .anyDeleted) { noteChangeBesideValues() }
+    if relations?.isFollowed == true { tellFollowers() }
   }
 
   // MARK: Members
@@ -44,6 +45,10 @@ extension ManagedObject {
       // A deleted object cannot leave a relationship that does not lead back (rule 216).
       members = members.filter { !context.isDeletedHere($0.member, inStore: home.storeIndex) }
     }
+    guard context.deletions.mayHide else { return members }
+    if context.hidesDeleted(state.relationship, of: self) {
+      members = members.filter { !context.isDeletedHere($0.member, inStore: home.storeIndex) }
+    }
     guard context.deletions.includeBatches, state.hasChanges else { return members }
     return members.filter { member in
       guard let bits = state.lastChange(member.member)?.member else { return true }
@@ -58,6 +63,7 @@ extension ManagedObject {
   final func loadedState(_ relationship: RelationshipSchema) -> RelationState {
     checkConfinementHere()
     let state = untrackedState(relationship)
+    state.isReadForIdentifiers = false
     // Its observers have the members to compare with.
     noteRead(relationship.slot)
     return state
@@ -67,7 +73,7 @@ extension ManagedObject {
   final func untrackedState(_ relationship: RelationshipSchema) -> RelationState {
     let state = relationState(relationship)
     guard let context else {
-      if self.state.contains(.probe) { ProbeRecording.current?.note(relationship.slot, of: home.entity) }
+      if self.state.contains(.probe) { ProbeRecording.current?.note(relationship.slot, of: self) }
       // Detached: what was known last is all there is.
       if state.base == nil { state.setBase([], epoch: 0) }
       return state
@@ -85,8 +91,8 @@ extension ManagedObject {
   final func memberCount(_ relationship: RelationshipSchema) -> Int {
     checkConfinementHere()
     noteRead(relationship.slot)
-    guard let context, !relationship.isTransient, !isInserted, context.strata.isEmpty,
-      context.ancestors.isEmpty, !context.deletions.includeBatches,
+    guard let context, !relationship.isTransient, !isMarkedInserted, context.strata.isEmpty,
+      context.ancestors.isEmpty, !context.deletions.mayHide,
       relationship.inverse != nil || !context.hasDeletions
     else { return memberList(relationship).count }
     let known = relations?.known(relationship)
@@ -131,7 +137,7 @@ extension ManagedObject {
     let state = relationState(relationship)
     if let last = state.lastChange(bits) { return !last.isRemoval }
     if !state.isFault(epoch: context.epoch(of: relationship)) { return state.baseContains(bits) }
-    if relationship.isTransient || isInserted || !context.strata.isEmpty || !context.ancestors.isEmpty {
+    if relationship.isTransient || isMarkedInserted || !context.strata.isEmpty || !context.ancestors.isEmpty {
       return loadedState(relationship).baseContains(bits)
     }
     do {
@@ -149,7 +155,7 @@ extension ManagedObject {
   /// Whether the relationship shows `member`: a deleted object is no member any more, unless no rule says what happens to it (rule 216).
   final func showsMember(_ relationship: RelationshipSchema, _ member: ManagedObject) -> Bool {
     guard hasMember(relationship, member) else { return false }
-    return !member.isDeleted || context?.schema.inverse(of: relationship)?.deleteRule == .noAction
+    return !member.isMarkedDeleted || context?.schema.inverse(of: relationship)?.deleteRule == .noAction
   }
 
   /// The members as objects, faults where they are not in the context yet. They are held by the object from now on, unless they were
@@ -264,7 +270,7 @@ extension ManagedObject {
     context?.willChange(self)
     noteRelationChange()
     context?.postpone(self) { [unowned self] in
-      guard member.context === context, !member.isDeleted, !isDeleted else { return }
+      guard member.context === context, !member.isMarkedDeleted, !isMarkedDeleted else { return }
       change(self)
     }
   }
@@ -277,6 +283,15 @@ extension ManagedObject {
     let context = contextForLinking(relationship)
     var wanted = Set<ObjectIdentifier>(minimumCapacity: objects.count)
     let distinct = objects.filter { wanted.insert(ObjectIdentifier($0)).inserted }
+    // Followers are told once, not member by member.
+    let isFollowed = relations?.isFollowed == true
+    if isFollowed { relations?.isFollowed = false }
+    defer {
+      if isFollowed {
+        relations?.isFollowed = true
+        tellFollowers()
+      }
+    }
     // One of another store that was set before is among `objects` or taken back.
     dropForeign(relationship)
     var old: [ManagedObject] = []
@@ -286,7 +301,7 @@ extension ManagedObject {
       context.willChange(self)
       noteRelationChange()
       context.postpone(self) { [unowned self] in
-        if !isDeleted { removeOthers(relationship, than: kept) }
+        if !isMarkedDeleted { removeOthers(relationship, than: kept) }
       }
     }
     var present = Set<ObjectIdentifier>(minimumCapacity: old.count)
@@ -347,13 +362,14 @@ extension ManagedObject {
     if context.readsAll({ state = loadedState(relationship) }) { return state }
     context.willChange(self)
     noteRelationChange()
-    context.postpone(self) { [unowned self] in if !isDeleted { change(self) } }
+    context.postpone(self) { [unowned self] in if !isMarkedDeleted { change(self) } }
     return nil
   }
 
-  /// Adds a member so that it comes to stand at `index`; one that is there moves.
+  /// Adds a member so that it comes to stand at `index`; one that is there moves, at most to the end.
   final func placeMember(_ relationship: RelationshipSchema, _ member: ManagedObject, at index: Int) {
-    if !hasMember(relationship, member) { addMember(relationship, member) }
+    let isThere = hasMember(relationship, member)
+    if !isThere { addMember(relationship, member) }
     guard member.home.storeIndex == home.storeIndex else { return }
     claim()
     context?.willChange(self)
@@ -363,7 +379,8 @@ extension ManagedObject {
     let bits = member.referenceBits
     let others = state.members().filter { $0.member != bits }
     let shown = visibleMembers(state).filter { $0.member != bits }
-    guard index >= 0, index <= shown.count else {
+    // The number of members counts the one that moves.
+    guard index >= 0, index <= shown.count + (isThere ? 1 : 0) else {
       trap("index \(index) is out of range: \(relationship.qualifiedName) has \(shown.count) other members.")
     }
     // What is deleted and not shown any more still has a place.

@@ -1,7 +1,7 @@
 import Foundation
 
 // References between objects are IDs: an object refers to no other object, so there are no retain cycles (contexts 9). Owners hold
-// their members all the same, see `MemberKeeper`.
+// what they lead to all the same, see `MemberKeeper` and `ReferenceKeepers`.
 
 extension ManagedObject {
   /// This object as others of its store refer to it.
@@ -30,21 +30,38 @@ extension ManagedObject {
     return knownReference(relationship)
   }
 
-  /// The object at the other end of a to-one relationship, perhaps a fault. Reads nothing but this object's own row.
+  /// The object at the other end of a to-one relationship, perhaps a fault. Reads nothing but this object's own row. This object holds the other one
+  /// from now on.
   final func relatedObject(_ relationship: RelationshipSchema) -> ManagedObject? {
     checkConfinementHere()
     noteRead(relationship.slot)
     if !state.isDisjoint(with: .fault) {
       fire()
-      if state.contains(.probe) { return ProbeRecording.current?.target(relationship, of: home.entity) }
+      if state.contains(.probe) { return ProbeRecording.current?.target(relationship, of: self) }
     }
     if let foreign = relations?.foreign[relationship.slot] { return context?.object(with: foreign) }
     // Of a fault that could not be read, what was known.
     let bits = isFault ? knownReference(relationship) : reference(relationship)
     if bits == 0 { return nil }
-    guard let context, let other = context.object(bits, inStore: home.storeIndex) else { return nil }
-    if context.deletions.includeBatches, context.isHidden(other, from: relationship) { return nil }
+    guard let context, let other = heldObject(relationship, bits, context) else { return nil }
+    if context.deletions.mayHide, context.hides(other, from: relationship, of: self) { return nil }
     context.noteWay(relationship, to: other)
+    return other
+  }
+
+  /// The object that a reference of this one leads to: the one that is held, or one that is held from now on.
+  @inline(__always)
+  private final func heldObject(
+    _ relationship: RelationshipSchema, _ bits: UInt64, _ context: ManagedObjectContext
+  ) -> ManagedObject? {
+    if keeperHead != 0,
+      let held = context.stores.registered(home.storeIndex)?.references.target(
+        of: self, slot: relationship.slot, Reference.primaryKey(bits), relationship.destinationHierarchy)
+    {
+      return held
+    }
+    guard let other = context.object(bits, inStore: home.storeIndex) else { return nil }
+    context.hold(other, by: self, relationship)
     return other
   }
 
@@ -78,6 +95,7 @@ extension ManagedObject {
       return
     }
     storeReference(bits, relationship)
+    if let new { context.hold(new, by: self, relationship) }
     guard let inverse = context.schema.inverse(of: relationship) else { return }
     if inverse.isToMany {
       moveMembership(inverse, from: old, to: new, context)
@@ -218,7 +236,7 @@ extension ManagedObject {
       guard context.schema.inverse(of: relationship)?.isToMany == true else { continue }
       let found = snapshot.reference(relationship, home)
       if found == 0 || found == old.reference(relationship, home) { continue }
-      if !isDeleted {
+      if !isMarkedDeleted {
         guard let draft, draft.isChanged(relationship.slot), found != reference(relationship) else {
           continue
         }
@@ -256,6 +274,7 @@ extension ManagedObject {
       partner.leave(relationship, new)
     }
     new.storeReference(bits, inverse)
+    context.hold(self, by: new, inverse)
   }
 
   // MARK: Programmer errors

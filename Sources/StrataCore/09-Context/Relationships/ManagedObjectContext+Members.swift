@@ -96,7 +96,7 @@ extension ManagedObjectContext {
 
   /// Whether what a reference leads to is deleted here, or was by a child or below.
   func isDeletedHere(_ bits: UInt64, inStore index: Int) -> Bool {
-    if let known = knownObject(bits, inStore: index) { return known.isDeleted }
+    if let known = knownObject(bits, inStore: index) { return known.isMarkedDeleted }
     guard let bound = coordinator.binding(index)?.entity(code: Reference.entityCode(bits)) else {
       return false
     }

@@ -154,7 +154,7 @@ extension ManagedObjectContext {
     let epoch = epoch(of: relationship)
     guard strata.isEmpty, ancestors.isEmpty, !relationship.isTransient else { return }
     let waiting = owners.filter {
-      !$0.isInserted && ($0.relations?.known(relationship)?.isFault(epoch: epoch) ?? true)
+      !$0.isMarkedInserted && ($0.relations?.known(relationship)?.isFault(epoch: epoch) ?? true)
     }
     for (index, group) in Dictionary(grouping: waiting, by: { $0.home.storeIndex }) {
       guard let binding = coordinator.binding(index), !relationship.isOrdered || binding.isFar else {

@@ -72,7 +72,7 @@ public struct OrderedRelatedObjects<Element: ManagedObject> {
   public func append(_ object: Element) { owner.addMember(relationship, object) }
   /// Adds each of `objects` at the end.
   public func append(contentsOf objects: some Sequence<Element>) { for object in objects { append(object) } }
-  /// Puts `object` at `index`; one that is there already moves. Traps for an index beyond the end.
+  /// Puts `object` at `index`; one that is there already moves so that it stands there afterwards, for `count` to the end. Traps for an index beyond the end.
   public func insert(_ object: Element, at index: Int) {
     owner.placeMember(relationship, object, at: index)
   }

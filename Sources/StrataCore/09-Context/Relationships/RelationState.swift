@@ -14,6 +14,8 @@ final class Relations {
   var looseObjects: ManagedObjectContext?
   /// What fetched properties have found, by their names.
   var fetched: [String: [ManagedObjectID]] = [:]
+  /// Whether somebody may follow the members, see `MembersFollower`.
+  var isFollowed = false
 
   /// What is known of one relationship; made on first use.
   func state(of relationship: RelationshipSchema) -> RelationState {
@@ -64,8 +66,8 @@ final class Relations {
     fetched = [:]
   }
 
-  /// The did-change notification has reported what was changed.
-  func endEvent() { for entry in states { entry.state.isChangedInEvent = false } }
+  /// The did-change notification reports what was changed.
+  func endEvent() { for entry in states { entry.state.endEvent() } }
 
   func takeOff() { for entry in states { entry.state.takeOff() } }
   func land() { for entry in states { entry.state.land() } }
@@ -130,8 +132,12 @@ final class RelationState {
   private(set) var keepsMembers = false
   /// All of them know so.
   private(set) var isKeeping = false
+  /// The members have been read, and only their identifiers were asked for: to the program the relationship is a fault.
+  var isReadForIdentifiers = false
   /// Whether `changes` has grown since the last did-change notification.
-  var isChangedInEvent = false
+  private(set) var isChangedInEvent = false
+  /// Whether that was so when the last event with a change of the object ended.
+  private(set) var wasChangedInEvent = false
 
   init(_ relationship: RelationshipSchema) { self.relationship = relationship }
 
@@ -188,6 +194,11 @@ final class RelationState {
     touch()
   }
 
+  func endEvent() {
+    wasChangedInEvent = isChangedInEvent
+    isChangedInEvent = false
+  }
+
   private func touch() {
     merged = nil
     isKeeping = false
@@ -202,6 +213,7 @@ final class RelationState {
     baseEpoch = epoch
     isExpired = false
     isKeeping = false
+    isReadForIdentifiers = false
     merged = nil
   }
 

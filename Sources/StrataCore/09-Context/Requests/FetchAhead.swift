@@ -107,7 +107,7 @@ final class FetchAhead: Sendable {
 
   private func isThere(_ object: ManagedObject) -> Bool {
     if object.state.contains(.rowGone) { return false }
-    return !object.isDeleted || !specification.includesPendingChanges
+    return !object.isMarkedDeleted || !specification.includesPendingChanges
   }
 }
 

@@ -181,6 +181,7 @@ extension ManagedObjectContext {
     }
     let new = SaveFlight(parts.list, isForParent: parent != nil, known: saving.lastInserted)
     saving.lastInserted = nil
+    new.locked = changes.locked
     changes.handOver()
     saving.flight = new
     return new

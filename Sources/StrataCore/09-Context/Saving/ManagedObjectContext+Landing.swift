@@ -35,7 +35,7 @@ extension ManagedObjectContext {
       if flight.isForgotten {
         flight.fail(describe(wasForgotten, in: flight))
       } else if !all {
-        settle(flight) { try settle(conflict) }
+        settle(flight) { try settle(conflict, runsHooks: false) }
       }
     case .failed(let error):
       flight.fail(describe(error, in: flight))
@@ -95,19 +95,6 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Calls `didSave()` of the objects that have taken over what was saved. False when the time is up. A hook may save, which ends this landing.
-  private func callDidSave(_ flight: SaveFlight, until end: UInt64?) -> Bool {
-    while !flight.isLanded, flight.calledCount < flight.landed.count {
-      if let end, flight.calledCount % 128 == 127, DispatchTime.now().uptimeNanoseconds >= end {
-        flight.isSliced = true
-        return false
-      }
-      flight.calledCount += 1
-      flight.landed[flight.calledCount - 1].didSave()
-    }
-    return true
-  }
-
   /// Drafts on their way to be freed. Unchecked: they are used nowhere else.
   private struct Released: @unchecked Sendable { let drafts: [RowDraft] }
 
@@ -123,7 +110,7 @@ extension ManagedObjectContext {
     if entry.kind == .delete {
       changes.undelete(object)
       letGo(object, rowIsGone: true)
-      flight.landed.append(object)
+      flight.note(landed: object, entry.kind)
       return
     }
     if isDropped {
@@ -153,7 +140,7 @@ extension ManagedObjectContext {
       object.editableDraft().changed = object.slotsThatDiffer
     }
     object.settleFastRow()
-    flight.landed.append(object)
+    flight.note(landed: object, entry.kind)
   }
 
   private func finish(_ flight: SaveFlight) {
@@ -172,6 +159,8 @@ extension ManagedObjectContext {
     letGo(deleted: outcome.deleted)
     if parent == nil { standOnStoredRows(flight) }
     captureAnew()
+    // Nothing that is deleted is left for relationships to lead to.
+    if changes.deletedCount == 0, strata.isEmpty { deletions.linked = [] }
     outcome.notices = parent == nil ? flight.parts.compactMap(\.notice) : notices(of: flight.unsavedRows)
     for notice in outcome.notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
     forgetMembers(left: outcome.notices)
@@ -182,7 +171,9 @@ extension ManagedObjectContext {
     }
     let carried = saving.takeCarried()
     outcome.notices = carried.notices + outcome.notices
-    ManagedObject.forEach(outcome.inserted + outcome.updated + outcome.deleted) { $0.didSave() }
+    callDidSave(
+      ToldSave(
+        context: self, inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted))
     if hasReceived || !carried.isEmpty {
       outcome.inserted += carried.inserted
       outcome.updated += carried.updated
@@ -220,7 +211,7 @@ extension ManagedObjectContext {
       for place in part.entries.indices {
         let object = part.entries[place].object
         guard object.state.contains(.unsavedRow), let change = part.rows[place], object.context === self,
-          !object.hasChanges
+          !object.isMarkedChanged
         else { continue }
         if object.isBehind(change.row, from: part.entries[place].base) { object.take(change.row) }
         object.state.standOnStoredRow()
@@ -261,7 +252,8 @@ extension ManagedObjectContext {
       settled.received += part.receivedRows
       saving.carry(part)
     }
-    var told: [ManagedObject] = []
+    if !flight.isForgotten { lockAgain(flight) }
+    var told = SaveOutcome()
     if saving.isFrozen {
       saving.thaw()
       // What was forgotten meanwhile is not pending again.
@@ -271,7 +263,7 @@ extension ManagedObjectContext {
       }
       let outcome = thawStrata(without: settled)
       saving.carry(outcome)
-      told = outcome.inserted + outcome.updated + outcome.deleted
+      told = outcome
       for part in flight.parts where !part.isWritten && !flight.isForgotten {
         for row in part.received { receiveAgain(row) }
       }
@@ -288,7 +280,22 @@ extension ManagedObjectContext {
     for notice in notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
     forgetMembers(left: notices)
     readAgainWhatWasMerged()
-    ManagedObject.forEach(flight.landed + told) { $0.didSave() }
+    var save = flight.told(0..<flight.landed.count, self)
+    save.add(told)
+    callDidSave(save)
+  }
+
+  /// Rows that the save was to check are for the next one to check, but for those of stores that were written.
+  private func lockAgain(_ flight: SaveFlight) {
+    if flight.locked.isEmpty { return }
+    let written = flight.parts.filter(\.isWritten).map(\.store.index)
+    for object in flight.locked
+    where object.context === self && !object.isMarkedInserted && !object.state.contains(.locked)
+      && !written.contains(object.home.storeIndex)
+    {
+      object.state.lock()
+      changes.locked.append(object)
+    }
   }
 
   /// What a child had saved, and was not saved further, is a change of this context again: of its own where the record was edited since, above it.

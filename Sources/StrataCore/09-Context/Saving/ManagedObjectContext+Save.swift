@@ -323,9 +323,9 @@ extension ManagedObjectContext {
     forgetMembers(left: outcome.notices)
     if !outcome.notices.isEmpty { statistics.saves += 1 }
     assertInvariants()
-    ManagedObject.forEach(outcome.inserted) { $0.didSave() }
-    ManagedObject.forEach(outcome.updated) { $0.didSave() }
-    ManagedObject.forEach(outcome.deleted) { $0.didSave() }
+    callDidSave(
+      ToldSave(
+        context: self, inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted))
     postDidSave(outcome)
     tellChildren(outcome.notices)
     // Objects that were not saved, and show other derived values now.

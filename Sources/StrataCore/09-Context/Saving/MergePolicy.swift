@@ -194,7 +194,9 @@ public final class MergeConflict: NSObject {
     } else {
       others = newVersionNumber == 0 ? "has deleted it" : "has changed it"
     }
-    let own = sourceObject.isDeleted ? "has deleted it" : "has changed " + names(sourceObject.slotsThatDiffer)
+    let own =
+      sourceObject.isMarkedDeleted
+      ? "has deleted it" : "has changed " + names(sourceObject.slotsThatDiffer)
     return "\(sourceObject.home.token.entityName)/p\(sourceObject.primaryKey): another writer \(others), "
       + "this context \(own)"
   }
@@ -209,7 +211,7 @@ public final class MergeConflict: NSObject {
   /// Puts the object into the state in which `type` wants it saved.
   fileprivate func settle(_ type: MergePolicyType) throws {
     guard let context = sourceObject.context else { return }
-    if isMadeByHand, sourceObject.isInserted || sourceObject.isFault { return }
+    if isMadeByHand, sourceObject.isMarkedInserted || sourceObject.isFault { return }
     guard let stored = isMadeByHand ? try sourceObject.newestRow() : found else {
       // The row is gone (rule 199): a policy that insists on the object writes it again, one that yields to the store releases it.
       switch type {
@@ -219,7 +221,7 @@ public final class MergeConflict: NSObject {
       }
       return
     }
-    if sourceObject.isDeleted {
+    if sourceObject.isMarkedDeleted {
       switch type {
       case .overwrite, .mergeByPropertyObjectTrump: sourceObject.rebase(onto: stored)
       case .error, .rollback, .mergeByPropertyStoreTrump:
@@ -233,7 +235,7 @@ public final class MergeConflict: NSObject {
       }
       return
     }
-    if sourceObject.isInserted { context.unreinsert(sourceObject) }
+    if sourceObject.isMarkedInserted { context.unreinsert(sourceObject) }
     switch type {
     case .error: break
     case .rollback:

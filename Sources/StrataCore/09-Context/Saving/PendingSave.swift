@@ -311,7 +311,7 @@ extension ManagedObjectContext {
     if changes.locked.isEmpty { return [] }
     let linked = Set(received.lazy.filter(\.isOnlyLinked).map(\.place))
     return changes.locked.filter { object in
-      object.state.contains(.locked) && (!object.hasChanges || linked.contains(object.place))
+      object.state.contains(.locked) && (!object.isMarkedChanged || linked.contains(object.place))
     }
   }
 

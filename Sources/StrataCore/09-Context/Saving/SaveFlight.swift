@@ -109,12 +109,19 @@ final class SaveFlight: @unchecked Sendable {
   private(set) var unsavedRows: [StratumRow] = []
   /// Edited objects whose rows a batch has deleted, when the flight began.
   private(set) var outlivedDeletions: Set<StratumLayer.Place> = []
+  /// The objects of `detectConflicts(for:)`: they are asked for again when it fails. Set before it begins.
+  var locked: [ManagedObject] = []
   /// There while somebody asks for saves. Set before it begins.
   var watched: Watched?
   /// How far adoption has come, counted over all parts.
   var landedCount = 0
   /// The objects that have taken over what was saved. Their `didSave()` is called when all have.
-  var landed: [ManagedObject] = []
+  private(set) var landed: [ManagedObject] = []
+  /// What the save did to each of them.
+  private var landedAs: [StratumRow.Kind] = []
+  /// Whether a class among theirs overrides `didSave()`.
+  private(set) var hasHooks = false
+  private var lastLanded: ObjectIdentifier?
   /// Of how many it has been called.
   var calledCount = 0
   /// The context was reset meanwhile: nothing of it is pending again when it fails.
@@ -174,6 +181,25 @@ final class SaveFlight: @unchecked Sendable {
       places = found
     }
     return places?[ObjectIdentifier(object)]
+  }
+
+  // MARK: On the queue
+
+  /// The object has taken over what was saved.
+  func note(landed object: ManagedObject, _ kind: StratumRow.Kind) {
+    landed.append(object)
+    landedAs.append(kind)
+    let type = Swift.type(of: object)
+    if ObjectIdentifier(type) == lastLanded { return }
+    lastLanded = ObjectIdentifier(type)
+    hasHooks = hasHooks || DidSaveOverrides.contains(type)
+  }
+
+  /// Some of the objects that have taken over what was saved, for `didSave()`.
+  func told(_ places: Range<Int>, _ context: ManagedObjectContext) -> ToldSave {
+    var save = ToldSave(context: context)
+    for place in places { save.add(landed[place], landedAs[place]) }
+    return save
   }
 
   // MARK: Off the queue
@@ -349,6 +375,8 @@ final class SaveFlight: @unchecked Sendable {
     known = nil
     places = nil
     landed = []
+    landedAs = []
+    locked = []
     unsavedRows = []
     Garbage.release(old, count: count)
     isLanded = true

@@ -40,7 +40,7 @@ extension ManagedObjectContext {
     let tables = stores.tables(for: binding).tables
     return error.conflicts.compactMap { row in
       guard let object = objectInConflict(row, binding, tables[row.hierarchy]) else { return nil }
-      if row.stored == nil, object.isDeleted {
+      if row.stored == nil, object.isMarkedDeleted {
         // Both sides deleted the row: no conflict, nothing left to write.
         object.state.loseRow()
         return nil

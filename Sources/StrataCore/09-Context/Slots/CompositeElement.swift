@@ -69,3 +69,31 @@ extension CompositeElement {
   /// The element's value.
   public static func stored(_ value: Value) -> Any? where Value: CompositeValue { value.elementValues }
 }
+
+/// What the compiler says of elements of other types. Never called.
+extension CompositeElement {
+  /// Refuses a type that no element has.
+  @_disfavoredOverload
+  @available(
+    *, unavailable,
+    message:
+      "no element of a composite attribute holds this type: lists and other Codable types are attributes of their own"
+  )
+  public static func description(_ name: String) -> AttributeDescription { trap("unavailable") }
+  /// Refuses a type that no element has.
+  @_disfavoredOverload
+  @available(
+    *, unavailable,
+    message:
+      "no element of a composite attribute holds this type: lists and other Codable types are attributes of their own"
+  )
+  public static func value(_ stored: Any?) -> Value? { trap("unavailable") }
+  /// Refuses a type that no element has.
+  @_disfavoredOverload
+  @available(
+    *, unavailable,
+    message:
+      "no element of a composite attribute holds this type: lists and other Codable types are attributes of their own"
+  )
+  public static func stored(_ value: Value) -> Any? { trap("unavailable") }
+}

@@ -200,7 +200,7 @@ extension ManagedObject {
 
   /// Notes that a probe's property is read whose values no probe can be given.
   final func noteOpaqueRead(_ property: borrowing PropertyReference) {
-    ProbeRecording.current?.noteOpaque(property.slot(in: self), of: home.entity)
+    ProbeRecording.current?.noteOpaque(property.slot(in: self), of: self)
   }
 
   /// What a property of a probe shows whose values no probe can be given: the read is noted, and what is shown means nothing.

@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     settleProvisional()
     drainReceived()
     if object.context === self { object.claim() }
-    guard object.context === self, object.isInserted else {
+    guard object.context === self, object.isMarkedInserted else {
       throw CoreDataError(
         .coreData, "\(object) cannot be assigned to a store: only new, unsaved objects of this context can.")
     }

@@ -41,7 +41,9 @@ extension ManagedObjectContext {
     // Only stores of the program's code have identifiers that are made by it.
     for binding in coordinator.bindings {
       guard let contextual = binding.contextual else { continue }
-      let new = objects.filter { $0.context === self && $0.isInserted && $0.home.storeIndex == binding.index }
+      let new = objects.filter {
+        $0.context === self && $0.isMarkedInserted && $0.home.storeIndex == binding.index
+      }
       if new.isEmpty { continue }
       try contextual.settleIdentifiers(new.map { ($0.home.entityNumber, $0.primaryKey) }, for: self)
     }
@@ -107,6 +109,7 @@ extension ManagedObjectContext {
       try? object.keepEveryValue()
       object.snapshot = nil
     }
+    object.savedAs = .nothing
     object.state.beginAnew(
       isListed: changes.lists(inserted: object), keeping: [.draftShared, .draftFrozen, .observed])
   }
@@ -191,7 +194,7 @@ extension ManagedObjectContext {
   /// Asks the next save to check that the row of `object`, changed or not, is still the one this context read (rule 189).
   public func detectConflicts(for object: ManagedObject) {
     checkAccess(object.home.token.entityName)
-    guard object.context === self, !object.isInserted, !object.state.contains(.locked) else { return }
+    guard object.context === self, !object.isMarkedInserted, !object.state.contains(.locked) else { return }
     object.state.lock()
     changes.locked.append(object)
   }

@@ -63,6 +63,10 @@ extension ManagedObjectContext {
     if deletions.leavers != nil { deletions.leavers = nil }
     if event.looseReferrers != nil { event.looseReferrers = nil }
     if propagatesDeletesAtEndOfEvent, !deletions.toPropagate.isEmpty { propagateDeletions() }
+    // An observer may end an event of its own, in the middle of the outer one.
+    let outer = event.told
+    event.told = ToldChanges()
+    defer { event.told = outer }
     // Observers may change more; what they change is told in a notification of its own, within reason.
     var rounds = 0
     while true {
@@ -131,6 +135,7 @@ extension ManagedObjectContext {
         if state.contains(.notedRefresh) { sets.refreshed.append(object) }
       }
     }
+    event.told.add(sets)
     // Observers may edit.
     if !observed.isEmpty { saving.encodingAhead?.wait() }
     for (object, changes) in observed { object.tell(changes) }
@@ -225,6 +230,7 @@ extension ManagedObjectContext {
   static let identifiersKey = "strata.savedIdentifiers"
 
   func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
+    if !stores.followers.isEmpty { tellFollowers() }
     PostingTurn.shared.withTurn {
       NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
     }

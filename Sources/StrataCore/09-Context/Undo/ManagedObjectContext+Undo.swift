@@ -170,7 +170,7 @@ extension ManagedObjectContext {
   func takeOut(_ object: ManagedObject) {
     object.claim()
     noteFirstEdit()
-    if object.isInserted {
+    if object.isMarkedInserted {
       changes.uninsert(object)
       withdraw(object)
       letGo(object, rowIsGone: true)

@@ -330,7 +330,7 @@ struct ObjectUndoState {
       object.transients = all
     }
     relations.putBack(object)
-    object.noteChange()
+    if values.isEmpty { object.noteChangeBesideValues() } else { object.noteChange() }
     let wasSavedSince = context.undoRecorder?.saveCount != saveCount
     if wasClean, !isInFlight, transients.isEmpty || !wasSavedSince, !relations.hasChanged {
       becomeClean(in: context)

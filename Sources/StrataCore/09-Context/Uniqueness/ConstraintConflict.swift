@@ -97,7 +97,7 @@ public final class ConstraintConflict: NSObject {
 
   /// Whether `object` is in its context, stays there and has the values still: a merge policy may have changed it since.
   func stands(for object: ManagedObject) -> Bool {
-    object.context != nil && !object.isDeleted && object.values(of: constraint) == values
+    object.context != nil && !object.isMarkedDeleted && object.values(of: constraint) == values
   }
 }
 

@@ -70,7 +70,7 @@ struct ConstraintSettlement {
   private func readWhatMoves(_ conflict: ConstraintConflict) {
     let objects = conflict.conflictingObjects.filter { $0.context === context }
     for object in objects + [conflict.databaseObject].compactMap(\.self) { object.fire() }
-    let edited = objects.filter { !$0.isInserted }
+    let edited = objects.filter { !$0.isMarkedInserted }
     for object in edited {
       guard let saved = object.snapshot else { continue }
       let slots = conflict.constraint.compactMap { object.home.entity.slot(named: $0) }
@@ -88,7 +88,7 @@ struct ConstraintSettlement {
   private func isHopeless(_ conflict: ConstraintConflict) -> Bool {
     if let stored = conflict.databaseObject {
       let objects = conflict.conflictingObjects.filter(conflict.stands)
-      return objects.contains { $0.isInserted && !canHold(stored, $0) && !canHold($0, stored) }
+      return objects.contains { $0.isMarkedInserted && !canHold(stored, $0) && !canHold($0, stored) }
     }
     // One after the other, as they are settled: of three, two may fit the third and not each other.
     let twins = twins(of: conflict)
@@ -103,7 +103,7 @@ struct ConstraintSettlement {
   /// Those that still share the values, in the order in which they are settled.
   private func twins(of conflict: ConstraintConflict) -> [ManagedObject] {
     conflict.conflictingObjects.filter(conflict.stands).sorted {
-      ($0.isInserted ? 1 : 0, $0.primaryKey) < ($1.isInserted ? 1 : 0, $1.primaryKey)
+      ($0.isMarkedInserted ? 1 : 0, $0.primaryKey) < ($1.isMarkedInserted ? 1 : 0, $1.primaryKey)
     }
   }
 
@@ -123,7 +123,7 @@ struct ConstraintSettlement {
     guard var first = twins.first else { return }
     for other in twins.dropFirst() {
       if isYielding {
-        if other.isInserted { absorb(other, into: first, .nothing) } else { yield(other, conflict) }
+        if other.isMarkedInserted { absorb(other, into: first, .nothing) } else { yield(other, conflict) }
       } else if canHold(first, other) {
         absorb(other, into: first, type == .overwrite ? .all : .set)
       } else {
@@ -138,8 +138,8 @@ struct ConstraintSettlement {
     for object in conflict.conflictingObjects where object !== stored && conflict.stands(for: object) {
       guard conflict.stands(for: stored) else { return }
       if isYielding {
-        if object.isInserted { absorb(object, into: stored, .nothing) } else { yield(object, conflict) }
-      } else if !object.isInserted {
+        if object.isMarkedInserted { absorb(object, into: stored, .nothing) } else { yield(object, conflict) }
+      } else if !object.isMarkedInserted {
         absorb(stored, into: object, .nothing)
       } else if canHold(stored, object) {
         absorb(object, into: stored, type == .overwrite ? .all : .set)
@@ -180,7 +180,7 @@ struct ConstraintSettlement {
     if yielded.isEmpty { return }
     var claims: [Claim: [ManagedObject]] = [:]
     for object in context.changes.inserted + context.changes.updated where object.hasDraft {
-      let changed = object.isInserted ? object.home.persistentSlots : object.slotsThatDiffer
+      let changed = object.isMarkedInserted ? object.home.persistentSlots : object.slotsThatDiffer
       for index in object.home.entity.indexes where index.isUnique && changed.intersects(index.slots) {
         if let claim = Claim(object, index) { claims[claim, default: []].append(object) }
       }
@@ -194,9 +194,9 @@ struct ConstraintSettlement {
         guard let claim = Claim(owner, index), let others = claims.removeValue(forKey: claim) else {
           continue
         }
-        for object in others where object !== owner && object.context === context && !object.isDeleted {
+        for object in others where object !== owner && object.context === context && !object.isMarkedDeleted {
           guard Claim(object, index) == claim else { continue }
-          if object.isInserted {
+          if object.isMarkedInserted {
             absorb(object, into: owner, .nothing)
           } else {
             yield(object, index.parts.map(\.slot))
@@ -232,7 +232,7 @@ struct ConstraintSettlement {
       // Declared below the entity that both have in common: the kept record has no such relationship.
       let isShared = object.home.entity.relationship(slot: relationship.slot) === relationship
       // Its delete rule applies to what no record takes over.
-      if !isShared, !duplicate.isInserted { continue }
+      if !isShared, !duplicate.isMarkedInserted { continue }
       if relationship.isToMany {
         moveMembers(of: duplicate, to: object, relationship, isShared, transfer)
       } else {
@@ -242,7 +242,7 @@ struct ConstraintSettlement {
     successors[duplicate.referenceBits] = object
     goneHierarchies.insert(duplicate.home.hierarchyNumber)
     kept.append(object)
-    if duplicate.isInserted {
+    if duplicate.isMarkedInserted {
       context.noteSuccessor(object, of: duplicate)
       context.takeOutDuplicate(duplicate)
     } else {
@@ -301,7 +301,7 @@ struct ConstraintSettlement {
       case .fill: target != nil && object.reference(relationship) == 0
       case .all: true
       }
-    if takes, target.map({ $0.context === context && !$0.isDeleted }) ?? true {
+    if takes, target.map({ $0.context === context && !$0.isMarkedDeleted }) ?? true {
       object.setRelatedObject(relationship, target)
     }
   }
@@ -314,14 +314,16 @@ struct ConstraintSettlement {
     _ transfer: Transfer
   ) {
     // A new object without members, which is nearly every one.
-    if duplicate.isInserted, duplicate.relations?.known(relationship) == nil, context.strata.isEmpty {
+    if duplicate.isMarkedInserted, duplicate.relations?.known(relationship) == nil, context.strata.isEmpty {
       return
     }
-    let members = duplicate.members(relationship).filter { !$0.isDeleted }
+    let members = duplicate.members(relationship).filter { !$0.isMarkedDeleted }
     let inverse = context.schema.inverse(of: relationship)
     for member in members {
       let isItself = member === duplicate || member === object
-      if inverse != nil || !duplicate.isInserted, !isItself { duplicate.removeMember(relationship, member) }
+      if inverse != nil || !duplicate.isMarkedInserted, !isItself {
+        duplicate.removeMember(relationship, member)
+      }
       guard isShared, !isItself, inverse != nil || transfer != .nothing else { continue }
       object.addMember(relationship, member)
     }
@@ -359,7 +361,7 @@ struct ConstraintSettlement {
     where relationship.destinationHierarchy == gone.home.hierarchyNumber && !relationship.isTransient {
       let edges = EdgeSet(relationship: relationship.number, isHiddenInverse: true)
       for source in try context.newest(binding).members(edges, of: gone.primaryKey) {
-        guard let object = context.object(source, inStore: index), !object.isDeleted else { continue }
+        guard let object = context.object(source, inStore: index), !object.isMarkedDeleted else { continue }
         object.fire()
         if !relationship.isToMany {
           redirect(object, relationship)

@@ -163,9 +163,11 @@ extension ManagedObjectContext {
       } else {
         changes.undelete(object)
       }
-      object.discardEdits(takingRow: row.snapshot)
-      object.adoptLostMembers()
-      changes.note(object, .insert)
+      knowingLeavers(after: object) {
+        object.discardEdits(takingRow: row.snapshot)
+        object.adoptLostMembers()
+        changes.note(object, .insert)
+      }
       return object
     }
     // A child may have related others to it.

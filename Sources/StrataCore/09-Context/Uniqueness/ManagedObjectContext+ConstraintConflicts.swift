@@ -12,7 +12,10 @@ extension ManagedObjectContext {
     defer { note(conflicts) }
     try askPolicy(conflicts)
     let constraints = conflicts.compactMap { $0 as? ConstraintConflict }
-    if constraints.isEmpty { return }
+    if constraints.isEmpty {
+      if runsHooks { try prepareWhatPolicyInserted() }
+      return
+    }
     // What children have saved and the policy has edited is no longer handed on as they left it.
     if !saving.frozenRows.isEmpty { saving.frozenRows.removeAll(where: isOwnEdit) }
     let settled = changes.noted
@@ -24,7 +27,7 @@ extension ManagedObjectContext {
     // What is left is about to be saved: it is told so, again perhaps (rules 135, 137).
     var seen = Set<ObjectIdentifier>()
     let pending = concerned.filter {
-      $0.context === self && $0.hasChanges && seen.insert(ObjectIdentifier($0)).inserted
+      $0.context === self && $0.isMarkedChanged && seen.insert(ObjectIdentifier($0)).inserted
     }
     let changed = runsHooks ? try runWillSave(on: pending) : []
     // What hooks have deleted.
@@ -33,15 +36,28 @@ extension ManagedObjectContext {
     try validate(concerned + changed)
   }
 
+  /// What a merge policy has inserted to settle conflicts of rows is saved as well, and was not there when the save called hooks and validated.
+  func prepareWhatPolicyInserted() throws {
+    let new = changes.noted.filter { $0.state.contains(.inserted) }
+    if new.isEmpty { return }
+    processPendingChanges()
+    settleDeletions()
+    saving.lastInserted = nil
+    let changed = try runWillSave(on: new)
+    settleDeletions()
+    undoRecorder?.endEvent()
+    try validate(new + changed)
+  }
+
   /// Objects may have more members, or other values, than when the save validated them.
   private func validate(_ objects: [ManagedObject]) throws {
     var seen = Set<ObjectIdentifier>()
     for object in objects where object.context === self && seen.insert(ObjectIdentifier(object)).inserted {
-      if object.isInserted {
+      if object.isMarkedInserted {
         try object.validateForInsert()
-      } else if object.isDeleted {
+      } else if object.isMarkedDeleted {
         if !object.state.contains(.rowGone) { try object.validateForDelete() }
-      } else if object.isUpdated {
+      } else if object.isMarkedUpdated {
         try object.validateForUpdate()
       }
     }
@@ -108,14 +124,14 @@ extension ManagedObjectContext {
           StratumLayer.Place(
             table: .init(storeIndex: binding.index, hierarchy: group.hierarchy), primaryKey: $0)]
       }
-      let alive = objects.filter { $0.context === self && !$0.isDeleted }
+      let alive = objects.filter { $0.context === self && !$0.isMarkedDeleted }
       if alive.count > 1 { conflicts.append(makeConflict(group.constraint, alive, nil)) }
     }
     for violation in groups.withStored {
       let hierarchy = schema.entities[violation.entity].hierarchyNumber
       let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy)
       guard let object = pending[StratumLayer.Place(table: table, primaryKey: violation.primaryKey)],
-        object.context === self, !object.isDeleted,
+        object.context === self, !object.isMarkedDeleted,
         let other = stored[RowAddress(hierarchy: hierarchy, key: violation.otherPrimaryKey)]
       else { continue }
       conflicts.append(makeConflict(violation.constraint, [object], other))
@@ -130,7 +146,7 @@ extension ManagedObjectContext {
       constraint: constraint, database: stored?.object,
       databaseSnapshot: stored.map { $0.object.dictionary(of: $0.row) }, conflicting: objects,
       conflictingSnapshots: objects.map { object in
-        object.isInserted ? nil : object.snapshot.map { object.dictionary(of: $0) }
+        object.isMarkedInserted ? nil : object.snapshot.map { object.dictionary(of: $0) }
       })
   }
 

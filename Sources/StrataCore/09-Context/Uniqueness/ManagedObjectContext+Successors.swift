@@ -54,7 +54,7 @@ extension ManagedObjectContext {
     if redirected.isEmpty { return rest }
     let sources = pendingObjects(Set(redirected.map(\.source)), in: binding)
     for (reference, place, target) in redirected {
-      guard let source = sources[place], source.context === self, !source.isDeleted else { continue }
+      guard let source = sources[place], source.context === self, !source.isMarkedDeleted else { continue }
       redirect(source, schema.relationships[reference.relationship], from: reference.target, to: target)
     }
     return rest
@@ -91,7 +91,7 @@ extension ManagedObjectContext {
       }
       next = locate(id).flatMap { duplicates.successors[self.place($0.bound, id.primaryKey)] }
     }
-    return found.flatMap { $0.isDeleted ? nil : $0 }
+    return found.flatMap { $0.isMarkedDeleted ? nil : $0 }
   }
 
   private func place(_ home: BoundEntity, _ primaryKey: UInt64) -> StratumLayer.Place {

@@ -184,7 +184,7 @@ extension ManagedObject {
   /// Members are loaded for validation only when there is something new about them.
   final func isLookedAt(_ slot: Int) -> Bool {
     guard let relationship = home.entity.relationship(slot: slot), relationship.isToMany else { return true }
-    return isInserted || relations?.known(relationship)?.hasChanges == true
+    return isMarkedInserted || relations?.known(relationship)?.hasChanges == true
   }
 
   private final func presentValue(_ slot: Int) -> Any? {

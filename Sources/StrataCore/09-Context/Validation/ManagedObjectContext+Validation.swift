@@ -86,8 +86,8 @@ private struct ValidatedState: Equatable {
   private var members: [UInt64] = []
 
   init(_ object: ManagedObject) {
-    isNew = object.isInserted
-    isDeleted = object.isDeleted
+    isNew = object.isMarkedInserted
+    isDeleted = object.isMarkedDeleted
     if let draft = object.draft { draft.changed.forEach { values[$0] = draft[$0] } }
     for (slot, value) in object.transients ?? [:] where slot >= 0 {
       values[slot] = AttributeValue(value, type: .undefined)

@@ -8,6 +8,7 @@
 ///
 /// The places are found by two classes that override nothing else. Where they are not found, on a system that signs those addresses for
 /// instance, every class counts as one that overrides: slower, with the same outcome.
+/// ``DidSaveOverrides`` asks the same about `didSave()`.
 struct ValidationOverrides: OptionSet {
   let rawValue: Int
 
@@ -32,7 +33,7 @@ struct ValidationOverrides: OptionSet {
 
   /// The one word of `ManagedObject`'s metadata that is another one in `type`, which overrides one method, and the same in a class that
   /// overrides none.
-  private static func place(of type: ManagedObject.Type) -> Int? {
+  static func place(of type: ManagedObject.Type) -> Int? {
     var found: Int?
     for place in 0..<wordCount(of: ManagedObject.self) {
       let original = word(place, of: ManagedObject.self)
@@ -61,7 +62,7 @@ struct ValidationOverrides: OptionSet {
   }
 
   /// Metadata of a subclass begins with that of its superclass, so every place of `ManagedObject`'s is there.
-  private static func word(_ place: Int, of type: ManagedObject.Type) -> UInt {
+  static func word(_ place: Int, of type: ManagedObject.Type) -> UInt {
     address(of: type).load(fromByteOffset: place * MemoryLayout<UInt>.size, as: UInt.self)
   }
 

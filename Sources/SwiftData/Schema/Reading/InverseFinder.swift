@@ -59,7 +59,8 @@ struct InverseFinder {
     let end = ends[place]
     guard let keyPath = end.relationship.inverseKeyPath else { return }
     let destination = descriptors[end.destination]
-    guard let property = destination.property(for: keyPath),
+    // A relationship that a superclass declares is one of all its models: a key path of the submodel names no inverse.
+    guard let property = destination.property(for: keyPath), property.keyPath == keyPath,
       let partner = ends.firstIndex(where: { $0.property === property })
     else {
       faults.append(

@@ -21,7 +21,9 @@ final class ModelDescriptor: @unchecked Sendable {
   /// By the addresses of key paths, which accessors look up.
   private let places: KeyPathPlaces
   private let propertiesByName: [String: PropertyDescriptor]
-  /// By the key paths that the class has declared.
+  /// The key paths from the class itself, inherited properties included, in the order of ``properties``.
+  private let keyPaths: [AnyKeyPath]
+  /// By the key paths from the class itself and from the classes that declare the properties.
   private let propertiesByKeyPath: [AnyKeyPath: PropertyDescriptor]
   /// Key paths to properties of composite values, and what they are called: `address.city`.
   private let elementPaths: [AnyKeyPath: String]
@@ -87,17 +89,22 @@ final class ModelDescriptor: @unchecked Sendable {
     superdescriptor = parent
     let inherited = parent?.properties ?? []
     let inheritedEntries = parent.map { $0.type.schemaMetadata.count } ?? 0
+    let entries = type.schemaMetadata
     var properties = inherited
     var keys: [any SchemaProperty] = []
-    for entry in type.schemaMetadata.dropFirst(inheritedEntries) {
-      if let metadata = entry.metadata, !metadata.isAttribute, !metadata.isRelationship {
-        keys.append(metadata)
+    for entry in entries.dropFirst(inheritedEntries) {
+      if let key = entry.key {
+        keys.append(key)
       } else {
         properties.append(PropertyDescriptor(entry, index: properties.count))
       }
     }
     self.properties = properties
     self.keys = keys
+    let told = entries.filter { $0.key == nil }.map(\.keypath)
+    // A class whose metadata is written by hand may tell of its own properties alone.
+    let keyPaths = told.count == properties.count ? told : properties.map(\.keyPath)
+    self.keyPaths = keyPaths
     textCount = properties.count { Swift.type(of: $0.keyPath).valueType == String.self }
     numberCount = properties.count - textCount
     ownProperties = properties[inherited.count...]
@@ -105,25 +112,33 @@ final class ModelDescriptor: @unchecked Sendable {
     for property in properties { places.remember(property.keyPath, property.index) }
     propertiesByName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
     propertiesByKeyPath = Dictionary(
-      properties.map { ($0.keyPath, $0) }, uniquingKeysWith: { _, last in last })
+      zip(properties.map(\.keyPath) + keyPaths, properties + properties).map { ($0, $1) },
+      uniquingKeysWith: { _, last in last })
     var elements: [AnyKeyPath: String] = [:]
-    for property in properties {
+    var elementKeyPaths: [String: AnyKeyPath] = [:]
+    for (property, keyPath) in zip(properties, keyPaths) {
       guard case .attribute(let storage) = property.kind else { continue }
-      for (keyPath, path) in storage.elementPaths {
-        guard let whole = property.keyPath.appending(path: keyPath) else { continue }
-        elements[whole] = "\(property.name).\(path)"
+      for (inner, path) in storage.elementPaths {
+        let name = "\(property.name).\(path)"
+        if let declared = property.keyPath.appending(path: inner) { elements[declared] = name }
+        guard let own = keyPath.appending(path: inner) else { continue }
+        elements[own] = name
+        elementKeyPaths[name] = own
       }
     }
     elementPaths = elements
-    elementKeyPaths = Dictionary(elements.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+    self.elementKeyPaths = elementKeyPaths
   }
 
   // MARK: Looking up
 
-  /// The property that a key path leads to; nil for one that is not known to lead to one.
+  /// The property that a key path of the class, or of one that it inherits from, leads to; nil for one that is not known to lead to one.
   func property(for keyPath: AnyKeyPath) -> PropertyDescriptor? {
     propertiesByKeyPath[keyPath]
   }
+
+  /// The key path to one of ``properties`` from the class itself: equal to the one that is written in the source.
+  func keyPath(to property: PropertyDescriptor) -> AnyKeyPath { keyPaths[property.index] }
 
   /// The property of that name.
   func property(named name: String) -> PropertyDescriptor? { propertiesByName[name] }
@@ -153,8 +168,10 @@ final class ModelDescriptor: @unchecked Sendable {
   /// What a key path to a property, or into a composite value, is called.
   func path(for keyPath: AnyKeyPath) -> String? { property(for: keyPath)?.name ?? elementPath(for: keyPath) }
 
-  /// The key path to what is called so.
-  func keyPath(at path: String) -> AnyKeyPath? { property(named: path)?.keyPath ?? elementKeyPaths[path] }
+  /// The key path from the class itself to what is called so.
+  func keyPath(at path: String) -> AnyKeyPath? {
+    property(named: path).map { keyPath(to: $0) } ?? elementKeyPaths[path]
+  }
 }
 
 /// One property of a model.

@@ -130,18 +130,63 @@ import Testing
     #expect(try storageError { _ = try second.makeSnapshot() }.kind == .closed)
   }
 
-  @Test func conflictingOptionsNameBoth() throws {
+  @Test func aLaxerDurabilityThanIsAskedForIsRefusedAndNamesBoth() throws {
     let directory = try ScratchDirectory()
     let environment = try Environment.open(path: directory("A"), options: .scratch)
     defer { environment.close() }
     let durable = try storageError { _ = try Environment.open(path: directory("A")) }
     #expect(durable.kind == .invalid)
     #expect(durable.detail.contains(".none") && durable.detail.contains(".full"))
-    var options = EnvironmentOptions.scratch
+  }
+
+  @Test func aStricterDurabilityThanIsAskedForIsShared() throws {
+    let directory = try ScratchDirectory()
+    let environment = try Environment.open(path: directory("A"))
+    defer { environment.close() }
+    for durability in Durability.allCases {
+      var options = EnvironmentOptions()
+      options.durability = durability
+      let other = try Environment.open(path: directory("A"), options: options)
+      #expect(other === environment && other.options.durability == .full)
+      other.close()
+    }
+  }
+
+  @Test func whoReadsSharesWhatIsOpenForWriting() throws {
+    let directory = try ScratchDirectory()
+    let writer = try Environment.open(path: directory("A"), options: .scratch)
+    defer { writer.close() }
+    let rows = try writer.keyspace("rows")
+    var options = EnvironmentOptions()
     options.isReadOnly = true
-    let mode = try storageError { _ = try Environment.open(path: directory("A"), options: options) }
-    #expect(mode.kind == .invalid)
-    #expect(mode.detail.contains("read-only"))
+    let reader = try Environment.open(path: directory("A"), options: options)
+    #expect(reader === writer)
+    #expect(try reader.keyspaces(["none"], creates: false)[0] == nil)
+    reader.close()
+    try writer.put(rows, "a", "1")
+    #expect(try writer.get(rows, "a") == "1")
+  }
+
+  @Test func aStoreThatIsReadIsOpenedForWriting() throws {
+    let directory = try ScratchDirectory()
+    let first = try Environment.open(path: directory("A"))
+    let rows = try first.keyspace("rows")
+    try first.put(rows, "a", "1")
+    first.close()
+    var options = EnvironmentOptions()
+    options.isReadOnly = true
+    let reader = try Environment.open(path: directory("A"), options: options)
+    let known = try #require(try reader.keyspaces(["rows"])[0])
+    #expect(try storageError { try reader.put(known, "a", "2") }.kind == .permission)
+    let writer = try Environment.open(path: directory("A"))
+    #expect(writer === reader && !writer.isReadOnly)
+    try writer.put(known, "a", "2")
+    writer.close()
+    #expect(try reader.get(known, "a") == "2")
+    reader.close()
+    let last = try Environment.open(path: directory("A"))
+    defer { last.close() }
+    #expect(try last.get(try last.keyspace("rows"), "a") == "2")
   }
 
   @Test func manyThreadsOpenAndCloseOneFile() throws {

@@ -57,6 +57,19 @@ struct KilledStoreTests {
     #expect(!hasLog(killed))
   }
 
+  @Test func aLogThatCannotBeWrittenSaysWhy() throws {
+    let logPath = killed.logPath
+    for (code, kind) in [(EACCES, StorageError.Kind.permission), (EROFS, .readOnlyMedia)] {
+      var options = EnvironmentOptions()
+      options.fileSystem.open = { path, flags, mode in
+        flags & O_RDWR != 0 && path == logPath ? -code : FileSystem.system.open(path, flags, mode)
+      }
+      let error = try storageError { try Environment.open(path: killed.path, options: options).close() }
+      #expect(error.kind == kind && error.code == code)
+    }
+    #expect(try killed.image() == image)
+  }
+
   @Test func anInspectionSeesTheCheckpointAndChangesNothing() throws {
     try Environment.inspect(path: killed.path, .full)
     #expect(try killed.image() == image)

@@ -222,6 +222,43 @@ import Testing
     #expect(try fixture.fetch("Item", mode: .count).count == 0)
   }
 
+  /// A store is only replaced by what this version opens as a store.
+  @Test(arguments: ["destroyed", "newer", "foreign"])
+  func whatIsNoStoreReplacesNone(kind: String) throws {
+    let (fixture, other) = (try StoreFixture(), try StoreFixture())
+    try fixture.commit(inserts: [fixture.insert("Item", ["s": "kept"])])
+    fixture.close()
+    switch kind {
+    case "newer":
+      let meta = other.store.parts.meta
+      try other.store.parts.environment.write { transaction in
+        try meta.put("format", number: MetaKeyspace.filledFormat + 1, transaction)
+      }
+      other.close()
+    case "foreign":
+      other.close()
+      try LMDBStore.destroy(at: other.url)
+      let environment = try Environment.open(path: other.url.path, options: .scratch)
+      try environment.put(environment.keyspace("things"), "a", "b")
+      environment.close()
+    default:
+      other.close()
+      try LMDBStore.empty(at: other.url)
+    }
+    let bytes = try fileBytes(fixture.url.path)
+    let error = try storageError { try LMDBStore.replace(at: fixture.url, with: other.url) }
+    #expect(error.kind == (kind == "newer" ? .unsupportedFormat : .notADatabase), "\(error)")
+    #expect(error.path == other.url.path)
+    #expect(try fileBytes(fixture.url.path) == bytes)
+    // Nor where there is nothing yet.
+    let new = fixture.directory.appendingPathComponent("New.strata")
+    #expect(throws: StorageError.self) { try LMDBStore.replace(at: new, with: other.url) }
+    let names = try FileManager.default.contentsOfDirectory(atPath: fixture.directory.path)
+    #expect(names.allSatisfy { $0.hasPrefix("Test.strata") }, "\(names)")
+    try fixture.reopen()
+    #expect(try fixture.fetch("Item", mode: .count).count == 1)
+  }
+
   /// Rule 301: the order of properties is not part of the hash; the rows of the other order stay readable.
   @Test func rowsOfAnotherLayoutAreReadAndRewritten() throws {
     let fixture = try StoreFixture()

@@ -77,10 +77,12 @@ enum ReferenceOrder {
     }
     guard case .string(let text) = left, case .string(let part) = right else { return false }
     let (all, some) = (Data(text.utf8), Data(part.utf8))
+    // The empty text is found nowhere.
+    if some.isEmpty { return false }
     switch operation {
     case .beginsWith: return all.prefix(some.count) == some
     case .endsWith: return all.suffix(some.count) == some
-    default: return some.isEmpty || all.range(of: some) != nil
+    default: return all.range(of: some) != nil
     }
   }
 

@@ -53,7 +53,7 @@ package struct EngineRequest: Sendable {
   package let request: ResolvedFetchRequest
   /// What all must be true, one by one.
   package let conjuncts: [EnginePredicate]
-  /// The order; rows that it does not tell apart come by ascending primary key. Values are compared as they are, texts by their bytes: a request
+  /// The order; rows that it does not tell apart come by primary key, ascending unless ``keysDescend``. Values are compared as they are, texts by their bytes: a request
   /// that says otherwise has ``candidates``.
   package let sorts: [EngineSort]
   private let parts: [ResolvedPredicate]
@@ -75,6 +75,9 @@ package struct EngineRequest: Sendable {
     if request.sorts.allSatisfy(\.isByBytes) { return nil }
     return request.candidates(request.predicate, keepsSorts: false)
   }
+
+  /// Whether rows that the order does not tell apart come by descending primary key.
+  package var keysDescend: Bool { request.keysDescend }
 
   /// Whether the result begins behind an object: then ``RowFilter`` decides which rows belong to it.
   package var hasStart: Bool { request.start != nil }

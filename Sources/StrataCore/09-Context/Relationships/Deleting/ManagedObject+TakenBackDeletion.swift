@@ -61,7 +61,7 @@ extension ManagedObject {
     // One that had left before stays away.
     guard last.map({ !$0.isRemoval }) ?? isNamed else { return }
     if isNamed, !draft.isChanged(inverse.slot) { return }
-    if draft.isChanged(inverse.slot), draft[inverse.slot].isNull, !other.isDeleted,
+    if draft.isChanged(inverse.slot), draft[inverse.slot].isNull, !other.isMarkedDeleted,
       !other.state.contains(.draftFrozen)
     {
       if isNamed {
@@ -71,7 +71,7 @@ extension ManagedObject {
       } else {
         other.storeReference(referenceBits, inverse)
       }
-    } else if relationship.isToMany, other.isDeleted || other.reference(inverse) != referenceBits {
+    } else if relationship.isToMany, other.isMarkedDeleted || other.reference(inverse) != referenceBits {
       relationState(relationship).remove(other.referenceBits)
     }
   }

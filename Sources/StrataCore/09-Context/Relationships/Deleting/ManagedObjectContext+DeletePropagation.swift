@@ -102,14 +102,17 @@ extension ManagedObjectContext {
     // A cycle of cascades, or a hook, leads back to an object that is being deleted already.
     if object.state.contains(.leaving) { return false }
     willChange(object)
-    if object.isInserted { object.state.beginLeaving() }
+    // The hook asks `isDeleted`, of this object and of others that are on their way.
+    object.state.beginLeaving()
+    deletions.hooks += 1
     object.prepareForDeletion()
-    guard object.context === self, !object.isDeleted else {
+    deletions.hooks -= 1
+    guard object.context === self, !object.isMarkedDeleted else {
       object.state.endLeaving()
       return false
     }
     object.claim()
-    if object.isInserted { return true }
+    if object.isMarkedInserted { return true }
     // Perhaps the hook has saved it.
     object.state.endLeaving()
     takeOut(object)
@@ -149,16 +152,16 @@ extension ManagedObjectContext {
 
   /// Whether the object was neither released nor saved meanwhile: hooks may do either.
   private func isStillLeaving(_ object: ManagedObject) -> Bool {
-    object.context === self && object.isInserted && object.state.contains(.leaving)
+    object.context === self && object.isMarkedInserted && object.state.contains(.leaving)
   }
 
   /// What the deletion of `object` deletes through a relationship with the rule cascade.
   private func cascadeTargets(
     of object: ManagedObject, _ relationship: RelationshipSchema
   ) -> [ManagedObject] {
-    if relationship.isToMany { return object.members(relationship).filter { !$0.isDeleted } }
+    if relationship.isToMany { return object.members(relationship).filter { !$0.isMarkedDeleted } }
     guard !hasVanished(from: object, relationship), let other = object.relatedObject(relationship),
-      !other.isDeleted
+      !other.isMarkedDeleted
     else { return [] }
     return [other]
   }
@@ -195,7 +198,9 @@ extension ManagedObjectContext {
       guard other.isThere(under: inverse) else { return }
       other.changingState(inverse).remove(object.referenceBits)
       noteLostMember(of: other, relationship)
-    } else if relationship.deleteRule == .nullify || relationship.deleteRule == .deny, !other.isDeleted {
+    } else if relationship.deleteRule == .nullify || relationship.deleteRule == .deny,
+      !other.isMarkedDeleted
+    {
       other.leave(inverse, object)
     }
   }
@@ -215,7 +220,7 @@ extension ManagedObjectContext {
     }
     // Cascaded members go anyway, and a denied deletion must leave everything as it is.
     guard relationship.deleteRule == .nullify else { return }
-    let members = object.members(relationship).filter { !$0.isDeleted }
+    let members = object.members(relationship).filter { !$0.isMarkedDeleted }
     fulfil(members.filter { $0.isFault && $0.snapshot == nil })
     for member in members {
       member.leave(inverse, object)
@@ -239,10 +244,10 @@ extension ManagedObjectContext {
     object.home.entity.relationships.filter { relationship in
       guard relationship.deleteRule == .deny else { return false }
       if relationship.isToMany {
-        return object.members(relationship).contains { !$0.isDeleted }
+        return object.members(relationship).contains { !$0.isMarkedDeleted }
       }
       guard let other = object.relatedObject(relationship) else { return false }
-      return !other.isDeleted
+      return !other.isMarkedDeleted
     }
   }
 
@@ -297,7 +302,7 @@ extension ManagedObjectContext {
 
   /// Whether this context itself deletes the object: what refers to it without an inverse is cleared.
   private func isDeletedHere(_ key: UInt64, _ hierarchy: Int, _ binding: StoreBinding) -> Bool {
-    if let known = stores.tables(for: binding).tables[hierarchy].object(for: key), known.isDeleted {
+    if let known = stores.tables(for: binding).tables[hierarchy].object(for: key), known.isMarkedDeleted {
       return !known.state.isDeletedByBatch
     }
     // A child has deleted it, and it is no object here.

@@ -46,6 +46,16 @@ struct EntryIndex {
     self.sectionCounts = sectionCounts
   }
 
+  /// The same list again, with its own nodes.
+  init(copying list: EntryList) {
+    var builder = Builder()
+    list.forEach { leaf, place in
+      builder.append(leaf.entries, place)
+      return true
+    }
+    self = builder.finish()
+  }
+
   /// Whether all entries of each section stand together.
   var isGrouped: Bool { list.runCount == sectionCount }
 

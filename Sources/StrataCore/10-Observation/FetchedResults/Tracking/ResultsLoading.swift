@@ -1,17 +1,27 @@
 import Foundation
 
 extension ResultsTracker {
+  /// The list as the context sees it now, and whom its members belong to: of one state of each store, where more is read than the rows of the list.
+  ///
+  /// - Throws: what `load` throws.
+  func loadAll(_ plan: ResultsPlan) throws -> (EntryIndex, LastOwners) {
+    try context.requireStores()
+    context.flushAncestors()
+    let steady = SteadyReading(context, isHeld: !plan.isLocal || !plan.related.ownedSteps.isEmpty)
+    defer { steady.release() }
+    let index = try load(plan, steady)
+    return (index, try loadOwners(plan, steady))
+  }
+
   /// The list as the context sees it now.
   ///
   /// - Throws: `CoreDataError` 134060 when sections would not stand together (rule 242); what a fetch throws.
-  func load(_ plan: ResultsPlan) throws -> EntryIndex {
-    try context.requireStores()
-    context.flushAncestors()
-    let fetch = try ContextFetch(plan.request, plan.specification, in: context)
+  private func load(_ plan: ResultsPlan, _ steady: SteadyReading) throws -> EntryIndex {
+    let fetch = try ContextFetch(plan.request, plan.specification, in: context, steady: steady)
     for binding in fetch.bindings { _ = place(of: binding) }
-    var loader = Loader(plan, names, self, fetch.overlay.ownLayers)
+    var loader = Loader(plan, names, self, steady)
     if let binding = fetch.onlyStore {
-      let view = try context.reading(binding)
+      let view = try steady.reading(binding)
       let place = place(of: binding)
       if let index = try loadFromIndex(plan, binding, view, place) { return index }
       for row in try fetch.ask(binding, mode: .rows).rows {
@@ -23,7 +33,7 @@ extension ResultsTracker {
         guard let binding = context.coordinator.binding(match.storeIndex),
           let node = match.node
         else { continue }
-        try loader.add(node, place(of: binding), binding, try context.reading(binding))
+        try loader.add(node, place(of: binding), binding, try steady.reading(binding))
       }
     }
     let index = loader.finish()
@@ -32,7 +42,7 @@ extension ResultsTracker {
   }
 
   /// Who the members of the to-many relationships belong to that the request follows.
-  func loadOwners(_ plan: ResultsPlan) throws -> LastOwners {
+  private func loadOwners(_ plan: ResultsPlan, _ steady: SteadyReading) throws -> LastOwners {
     var owners = LastOwners()
     for relationship in plan.related.ownedSteps {
       let entity = context.schema.entities[relationship.destination]
@@ -40,13 +50,13 @@ extension ResultsTracker {
       var specification = FetchSpecification(entityName: entity.name)
       specification.includesPendingChanges = plan.specification.includesPendingChanges
       specification.affectedStores = plan.specification.affectedStores
-      let fetch = try ContextFetch(request, specification, in: context)
+      let fetch = try ContextFetch(request, specification, in: context, steady: steady)
       var evaluations: [Int: ContextEvaluation] = [:]
       for match in try fetch.matches(mode: .rows) {
         guard let binding = context.coordinator.binding(match.storeIndex),
           let node = match.node
         else { continue }
-        let evaluation = try evaluations[binding.index] ?? evaluation(plan, binding, fetch.overlay.ownLayers)
+        let evaluation = try evaluations[binding.index] ?? evaluation(plan, binding, steady)
         evaluations[binding.index] = evaluation
         _ = owners.set(
           try evaluation.view.owner(of: node, relationship), of: match.primaryKey, relationship.number,
@@ -95,7 +105,7 @@ extension ResultsTracker {
     private let plan: ResultsPlan
     private let names: SectionNames
     private let tracker: ResultsTracker
-    private let layers: [StratumLayer]
+    private let steady: SteadyReading
     private var builder = EntryIndex.Builder()
     private var maker: SortKeyMaker
     private var evaluations: [Int: ContextEvaluation] = [:]
@@ -104,12 +114,15 @@ extension ResultsTracker {
     private let sectionLeads: Bool
     private var lastFirstPart: [UInt8] = []
     private var lastSection: UInt32?
+    /// The last entry whose key was made of what was read behind the order.
+    private var last: ResultEntry?
+    private var isInOrder = true
 
-    init(_ plan: ResultsPlan, _ names: SectionNames, _ tracker: ResultsTracker, _ layers: [StratumLayer]) {
+    init(_ plan: ResultsPlan, _ names: SectionNames, _ tracker: ResultsTracker, _ steady: SteadyReading) {
       self.plan = plan
       self.names = names
       self.tracker = tracker
-      self.layers = layers
+      self.steady = steady
       maker = SortKeyMaker(plan)
       isLocal = plan.isLocal
       sectionLeads =
@@ -132,8 +145,8 @@ extension ResultsTracker {
             return .null
           }
         }
-        maker.make(snapshot, bound, value: value)
         let identity = ResultEntry.identity(row.primaryKey, store: store)
+        maker.make(snapshot, bound, identity, value: value)
         let section =
           computedSection(identity, bound, row.primaryKey) ?? section { value($0.slot) }
         if let failure { throw failure }
@@ -142,14 +155,18 @@ extension ResultsTracker {
       }
       let evaluation = try evaluation(binding)
       let values = try evaluation.sortValues(node)
-      maker.make(values)
       let bits = evaluation.view.reference(node)
       let key = Reference.primaryKey(bits)
       let identity = ResultEntry.identity(key, store: store)
+      maker.make(values, identity)
       let section =
         computedSection(identity, evaluation.view.bound(node), key)
         ?? section { _ in values[values.count - 1] }
-      builder.append(identity, Reference.entityCode(bits), section, maker.bytes)
+      let entry = ResultEntry(
+        identity: identity, code: Reference.entityCode(bits), section: section, key: Array(maker.bytes))
+      if let last, entry.isBefore(last) { isInOrder = false }
+      last = entry
+      builder.append(entry)
     }
 
     private func computedSection(_ identity: UInt64, _ bound: BoundEntity, _ key: UInt64) -> UInt32? {
@@ -172,12 +189,26 @@ extension ResultsTracker {
 
     private mutating func evaluation(_ binding: StoreBinding) throws -> ContextEvaluation {
       if let known = evaluations[binding.index] { return known }
-      let new = try tracker.evaluation(plan, binding, layers)
+      let new = try tracker.evaluation(plan, binding, steady)
       evaluations[binding.index] = new
       return new
     }
 
-    consuming func finish() -> EntryIndex { builder.finish() }
+    consuming func finish() -> EntryIndex {
+      let index = builder.finish()
+      if isInOrder { return index }
+      // Of a store that has no snapshots, which others have changed between the two: the keys say where entries are looked for.
+      var entries: [ResultEntry] = []
+      entries.reserveCapacity(index.list.count)
+      index.list.forEach { leaf, place in
+        entries.append(leaf.entry(place))
+        return true
+      }
+      entries.sort { $0.isBefore($1) }
+      var sorted = EntryIndex.Builder()
+      for entry in entries { sorted.append(entry) }
+      return sorted.finish()
+    }
   }
 
   /// The section of an object as its class names it, asked for once.
@@ -192,12 +223,12 @@ extension ResultsTracker {
   }
 
   /// How objects of a store are looked at.
-  func evaluation(_ plan: ResultsPlan, _ binding: StoreBinding, _ layers: [StratumLayer]) throws
+  func evaluation(_ plan: ResultsPlan, _ binding: StoreBinding, _ steady: SteadyReading) throws
     -> ContextEvaluation
   {
-    let view = try ContextView(
-      context, binding, ownLayers: layers,
-      includesPendingChanges: plan.specification.includesPendingChanges)
+    let view = ContextView(
+      context, binding, try steady.reading(binding), ownLayers: steady.ownLayers,
+      layersBelow: steady.layersBelow, includesPendingChanges: plan.specification.includesPendingChanges)
     return ContextEvaluation(plan.evaluated, view)
   }
 }

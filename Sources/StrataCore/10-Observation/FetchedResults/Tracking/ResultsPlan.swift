@@ -12,6 +12,8 @@ struct ResultsPlan {
   let related: RelatedPaths
   /// Per sort key what labels its texts, where bytes do not have their order.
   let labels: [TextLabels?]
+  /// Whether objects that no sort key tells apart come in the descending order of their primary keys.
+  var keysDescend: Bool { request.keysDescend }
 
   /// Without sort keys the order is the store's, that of primary keys.
   ///
@@ -29,17 +31,17 @@ struct ResultsPlan {
     request.isPaged = true
     let resolver = PredicateResolver(entity: request.entity, schema: schema)
     let storedPath = computed == nil ? sectionNameKeyPath : nil
-    let section = try storedPath.map { path in
-      let sort = try FetchError.locating(.sectionKeyPath(path)) {
+    let section = try storedPath.map { path -> ResolvedSort in
+      let found = try FetchError.locating(.sectionKeyPath(path)) {
         try ResolvedSort(FetchSort(path), resolver)
       }
-      if sort.type == .objectID {
+      guard let found, found.type != .objectID else {
         throw CoreDataError(
           .coreData,
           "The section key path \(specification.entityName).\(path) leads to an object; let it end at an attribute."
         )
       }
-      return sort
+      return found
     }
     self.request = request
     self.section = section
@@ -100,7 +102,7 @@ final class SectionNames {
 
   func number(for value: AttributeValue) -> UInt32 {
     if let last, AttributeValue.compare(last.value, value) == 0 { return last.number }
-    let text = Self.text(value)
+    let text = SectionText.text(value)
     let number = number(named: transform.map { $0(text) } ?? text)
     last = (value, number)
     return number
@@ -114,16 +116,20 @@ final class SectionNames {
     return number
   }
 
-  /// What a value is called as a section. Nil is called nothing.
-  private static func text(_ value: AttributeValue) -> String {
+}
+
+/// What values are called as sections.
+package enum SectionText {
+  /// Nil is called nothing. Numbers are called as Core Data's `NSNumber` describes them: true is 1, and a whole number has no fraction.
+  package static func text(_ value: AttributeValue) -> String {
     switch value {
     case .null: ""
     case .string(let text): text
     case .integer(let number): "\(number)"
     case .boolean(let isTrue): isTrue ? "1" : "0"
     // Zeros of either sign stand together.
-    case .double(let number): "\(number == 0 ? 0 : number)"
-    case .float(let number): "\(number == 0 ? 0 : number)"
+    case .double(let number): whole("\(number == 0 ? 0 : number)")
+    case .float(let number): whole("\(number == 0 ? 0 : number)")
     case .decimal(let number): "\(number)"
     case .date(let date): date.description
     case .uuid(let uuid): uuid.uuidString
@@ -131,6 +137,10 @@ final class SectionNames {
     case .data(let data): data.description
     case .reference(let bits): "\(bits)"
     }
+  }
+
+  private static func whole(_ text: String) -> String {
+    text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 }
 
@@ -151,29 +161,37 @@ struct SortKeyMaker: ~Copyable {
   private var builder = KeyBuilder()
   private let sorts: [ResolvedSort]
   private let labels: [TextLabels?]
+  private let keysDescend: Bool
   /// How long the first part is.
   private(set) var firstPartLength = 0
 
   /// Longer values are looked at as a whole all the same, at the price of one more attempt.
   private static var usualLimit: Int { 1_024 }
+  /// The bits of an identity that are those of the primary key.
+  private static var keyBits: UInt64 { ~0xFFFF }
 
   init(_ plan: ResultsPlan) {
     sorts = plan.request.sorts
     labels = plan.labels
+    keysDescend = plan.keysDescend
   }
 
   var bytes: UnsafeRawBufferPointer { builder.bytes }
 
-  mutating func make(_ values: [AttributeValue]) {
+  mutating func make(_ values: [AttributeValue], _ identity: UInt64) {
     builder.reset()
     for (place, sort) in sorts.enumerated() {
       append(values[place], sort, labels[place])
       if place == 0 { firstPartLength = builder.count }
     }
+    // Equal bytes come by ascending identity.
+    if keysDescend { builder.appendPrimaryKey(identity ^ Self.keyBits) }
   }
 
   /// From the row of an object that has all of the values itself.
-  mutating func make(_ row: RowSnapshot, _ bound: BoundEntity, value: (Int) -> AttributeValue) {
+  mutating func make(
+    _ row: RowSnapshot, _ bound: BoundEntity, _ identity: UInt64, value: (Int) -> AttributeValue
+  ) {
     builder.reset()
     for (place, sort) in sorts.enumerated() {
       let start = builder.count
@@ -191,6 +209,7 @@ struct SortKeyMaker: ~Copyable {
       }
       if place == 0 { firstPartLength = builder.count }
     }
+    if keysDescend { builder.appendPrimaryKey(identity ^ Self.keyBits) }
   }
 
   private mutating func append(_ value: AttributeValue, _ sort: ResolvedSort, _ labels: TextLabels?) {

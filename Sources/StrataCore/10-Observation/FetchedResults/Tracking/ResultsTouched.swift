@@ -62,13 +62,13 @@ struct Touched {
   /// An object whose own end of a relationship has changed is touched itself: only those that lead to the object as it is now are
   /// looked for.
   mutating func addRelated(
-    _ plan: ResultsPlan, _ layers: [StratumLayer], _ values: inout RelatedValues,
+    _ plan: ResultsPlan, _ steady: SteadyReading, _ values: inout RelatedValues,
     _ lastOwners: inout LastOwners
   ) throws {
     if others.isEmpty { return }
     for (store, group) in Dictionary(grouping: others, by: \.store) {
       let binding = tracker.stores[store]
-      let evaluation = try tracker.evaluation(plan, binding, layers)
+      let evaluation = try tracker.evaluation(plan, binding, steady)
       let view = evaluation.view
       var frontier: Set<Other> = []
       for other in group {
@@ -107,7 +107,7 @@ struct Touched {
           let members = frontier.filter { $0.hierarchy == relationship.destinationHierarchy }
           if members.isEmpty { continue }
           let owner = view.schema.entities[relationship.owner].hierarchyNumber
-          for key in try owners(of: members.map(\.primaryKey), relationship, view, plan) {
+          for key in try owners(of: members.map(\.primaryKey), relationship, view, plan, steady) {
             if owner == hierarchy { related[store, default: []].insert(key) }
             let other = Other(store: store, hierarchy: owner, primaryKey: key)
             if relatedHierarchies.contains(owner), seen.insert(other).inserted { next.insert(other) }
@@ -122,7 +122,8 @@ struct Touched {
 
   /// The keys of the objects whose relationship leads to one of the members.
   private func owners(
-    of members: [UInt64], _ relationship: RelationshipSchema, _ view: ContextView, _ plan: ResultsPlan
+    of members: [UInt64], _ relationship: RelationshipSchema, _ view: ContextView, _ plan: ResultsPlan,
+    _ steady: SteadyReading
   ) throws -> [UInt64] {
     let schema = view.schema
     if let number = relationship.inverse {
@@ -159,8 +160,8 @@ struct Touched {
     var specification = FetchSpecification(entityName: schema.entities[relationship.owner].name)
     specification.includesPendingChanges = plan.specification.includesPendingChanges
     specification.affectedStores = [view.storeIdentifier]
-    return try ContextFetch(request, specification, in: tracker.context).matches(mode: .rows).map(
-      \.primaryKey)
+    return try ContextFetch(request, specification, in: tracker.context, steady: steady).matches(mode: .rows)
+      .map(\.primaryKey)
   }
 
   /// The keys of the edited objects that lead to one of the members by their own end.
@@ -175,7 +176,7 @@ struct Touched {
     var owners: [UInt64] = []
     func look(at object: ManagedObject) throws {
       guard object.home.hierarchyNumber == hierarchy, object.home.storeIndex == view.binding.index,
-        !object.isDeleted, relationship.slot < object.home.layout.slotCount,
+        !object.isMarkedDeleted, relationship.slot < object.home.layout.slotCount,
         case .reference(let bits) = try view.value(.object(object), relationship.slot),
         members.contains(Reference.primaryKey(bits))
       else { return }
@@ -191,12 +192,12 @@ struct Touched {
   // MARK: As the context sees them
 
   /// What has been touched, with the entries that it has now.
-  func entries(_ plan: ResultsPlan, _ layers: [StratumLayer]) throws -> [EntryTouch] {
+  func entries(_ plan: ResultsPlan, _ steady: SteadyReading) throws -> [EntryTouch] {
     var result: [EntryTouch] = []
     result.reserveCapacity(count)
     var maker = SortKeyMaker(plan)
     for store in Set(direct.keys).union(related.keys).sorted() {
-      let evaluation = try tracker.evaluation(plan, tracker.stores[store], layers)
+      let evaluation = try tracker.evaluation(plan, tracker.stores[store], steady)
       let view = evaluation.view
       let direct = direct[store] ?? []
       let keys = direct.union(related[store] ?? []).sorted()
@@ -211,7 +212,7 @@ struct Touched {
             try evaluation.matches(node, entity: view.bound(node).entityNumber)
           {
             let values = try evaluation.sortValues(node)
-            maker.make(values)
+            maker.make(values, identity)
             let section =
               if let computed = plan.computed {
                 tracker.section(of: identity, view.bound(node), key, computed)

@@ -184,20 +184,26 @@ final class ResultsTracker: ContextObserver {
     }
     if touched.isEmpty { return nil }
     context.flushAncestors()
-    let layers = context.takeLayers()
+    // What objects refer to is read beside them.
+    let steady = SteadyReading(context, isHeld: !plan.related.steps.isEmpty)
+    defer { steady.release() }
     // What cannot be read fails here, before anything of the list is changed.
     try context.throwingFailures {
-      try touched.addRelated(plan, layers, &relatedValues, &lastOwners)
+      try touched.addRelated(plan, steady, &relatedValues, &lastOwners)
     }
     touched.forEachIdentity { computedSections[$0] = nil }
     if touched.mustReload {
+      steady.release()
       computedSections = [:]
       return try reload(plan, touched)
     }
     if touched.direct.isEmpty, touched.related.isEmpty { return nil }
-    if touched.count > max(256, index.list.count / 4) { return try reload(plan, touched) }
-    if plan.request.offset > 0 { return try reload(plan, touched) }
-    var touches = try context.throwingFailures { try touched.entries(plan, layers) }
+    if touched.count > max(256, index.list.count / 4) || plan.request.offset > 0 {
+      steady.release()
+      return try reload(plan, touched)
+    }
+    var touches = try context.throwingFailures { try touched.entries(plan, steady) }
+    steady.release()
     for place in touches.indices { touches[place].old = index.entry(touches[place].identity) }
     let limit = plan.request.limit
     let isFull = limit > 0 && index.list.count >= limit
@@ -224,7 +230,8 @@ final class ResultsTracker: ContextObserver {
     }
     if touches.contains(where: \.isMoved) {
       // When it is not held elsewhere, the table of a long list is changed where it lies. A window may have to be read again and compared
-      // with what was before; its table is small. From here on only broken sections are an error, which ends the list.
+      // with what was before; its table is small. From here on only broken sections are an error, which ends the list: what others have changed of objects
+      // that the event has not touched is not in it yet, and so they must be broken in the list that is read again, too.
       if limit == 0 { self.index = nil }
       let moved = touches.filter(\.isMoved)
       let (removed, inserted) = (moved.compactMap(\.old), moved.compactMap(\.new))
@@ -237,7 +244,10 @@ final class ResultsTracker: ContextObserver {
       }
       if isFull, index.list.count < limit { return try reload(plan, touched) }
       if limit > 0 { cut(&index, &touches, limit, old) }
-      try requireGrouping(index, plan)
+      if plan.hasSections, !index.isGrouped {
+        self.index = EntryIndex(copying: old)
+        return try reload(plan, touched)
+      }
     }
     for place in touches.indices {
       if let new = touches[place].new {
@@ -276,7 +286,7 @@ final class ResultsTracker: ContextObserver {
   ///
   /// - Throws: also what could not be read on the way, such as a fault that fired.
   private func read(_ plan: ResultsPlan) throws -> (EntryIndex, LastOwners) {
-    try context.throwingFailures { (try load(plan), try loadOwners(plan)) }
+    try context.throwingFailures { try loadAll(plan) }
   }
 
   /// Reads the list again and compares.

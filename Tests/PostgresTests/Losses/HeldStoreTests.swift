@@ -1,0 +1,64 @@
+import Foundation
+import Strata
+import StrataCore
+import Testing
+
+@testable import StrataPostgres
+
+/// Somebody holds the store's own table: whoever opens the store or sets its metadata waits no longer than the timeout.
+@Suite struct HeldStoreTests {
+  /// What `body` throws while another session holds something of the store.
+  private func kind(
+    _ stand: ServerStand, holding statements: String, _ body: @escaping @Sendable () throws -> Void
+  ) throws -> StorageError.Kind? {
+    let holder = try PostgresConnection(
+      ServerAddress(stand.url), password: nil, deadline: ContinuousClock.now + .seconds(30))
+    try holder.hold(statements)
+    let isOver = DispatchSemaphore(value: 0)
+    let kind = Mutex<StorageError.Kind?>(nil)
+    Thread {
+      do {
+        try body()
+      } catch {
+        let found = (error as? StorageError)?.kind
+        kind.withLock { $0 = found }
+      }
+      isOver.signal()
+    }.start()
+    let isInTime = isOver.wait(timeout: .now() + 120) == .success
+    #expect(isInTime)
+    try holder.runText("ROLLBACK")
+    if !isInTime { isOver.wait() }
+    return kind.withLock { $0 }
+  }
+
+  @Test func metadataIsNotWaitedForLongerThanTheTimeout() throws {
+    let stand = try ServerStand(Library.make())
+    let url = stand.url
+    let store = stand.table("strata_store")
+    let kind = try kind(stand, holding: "UPDATE \(store) SET metadata = metadata") {
+      var options = PostgresStoreOptions()
+      options.timeout = .milliseconds(500)
+      try PostgresStores.setMetadata(
+        StoreMetadata(values: ["colour": .string("red")]), at: url, options: options)
+    }
+    #expect(kind == .serverBusy)
+    #expect(try PostgresStores.metadata(at: url)["colour"] == nil)
+    try PostgresStores.setMetadata(StoreMetadata(values: ["colour": .string("red")]), at: url)
+    #expect(try PostgresStores.metadata(at: url)["colour"] == .string("red"))
+  }
+
+  @Test func openingWaitsNoLongerThanTheTimeout() throws {
+    let stand = try ServerStand(Library.make())
+    let url = stand.url
+    let store = stand.table("strata_store")
+    let kind = try kind(stand, holding: "LOCK TABLE \(store) IN ACCESS EXCLUSIVE MODE") {
+      var options = PostgresStoreOptions()
+      options.timeout = .milliseconds(500)
+      let coordinator = PersistentStoreCoordinator(managedObjectModel: Library.make())
+      try coordinator.addPostgresStore(at: url, options: options)
+    }
+    #expect(kind == .serverBusy)
+    _ = try stand.neighbour(Library.make())
+  }
+}
