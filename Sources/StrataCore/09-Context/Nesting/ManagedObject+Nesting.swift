@@ -60,10 +60,14 @@ extension ManagedObject {
     claim(unsaved, from: binding)
   }
 
-  /// The same, for a row that is known.
+  /// The same, for a row that is known. Whoever goes through several rows may find one of them claimed together with another that it is related to.
   final func claim(_ unsaved: StratumRow, from binding: StoreBinding) {
-    guard let context else { return }
     fire()
+    if !state.isDisjoint(with: .received) { makeEdit(of: unsaved, from: binding) }
+  }
+
+  private final func makeEdit(of unsaved: StratumRow, from binding: StoreBinding) {
+    guard let context else { return }
     state.endReceived()
     fastRow = nil
     if unsaved.kind == .delete {
@@ -153,7 +157,8 @@ extension ManagedObject {
     guard state.contains(.inserted) else {
       context.changes.unupdate(self)
       draft = nil
-      return claim(flown, from: binding)
+      fire()
+      return makeEdit(of: flown, from: binding)
     }
     // A child has taken its deletion back, and the record was edited since: its row is still there.
     takeBase(of: flown)

@@ -170,7 +170,7 @@ final class RandomOperations {
   /// The last steps, and all those that named a record the complaint is about.
   private func story(of complaint: String) -> String {
     func records(_ text: String) -> Set<Substring> {
-      Set(text.split { " ,:[]\"+=-".contains($0) }.filter { $0.contains("/p") })
+      Set(text.split { " ,:.[]\"+=-".contains($0) }.filter { $0.contains("/p") })
     }
     let wanted = records(complaint)
     let about = wanted.count > 3 ? [] : log.filter { !records($0).isDisjoint(with: wanted) }

@@ -305,6 +305,8 @@ final class ReferenceContext {
       store.count("deleted elsewhere and there again")
       object.isMissing = false
       object.isDeleted = false
+      // What was edited while it was gone counts again.
+      if !object.edits.isEmpty { object.isUpdated = true }
     }
     object.dropSettledEdits()
     object.take(row)
