@@ -430,7 +430,10 @@ final class ReferenceContext {
         }
       }
     }
-    if ReferenceStore.hasTwins(rows) { return .notUnique }
+    if ReferenceStore.hasTwins(rows) {
+      meetTwins(of: Set((notice.inserted + notice.updated).map(\.0)), among: rows)
+      return .notUnique
+    }
     store.rows = rows
     for (key, row) in notice.inserted + notice.updated { store.remember(row, key) }
     for object in objects.values where object.hasChanges || object.wasChanged {
@@ -447,6 +450,36 @@ final class ReferenceContext {
       }
     }
     return .saved(notice)
+  }
+
+  /// The conflicts name the stored records that share values with those of the save: their objects take the newest rows, unless that would
+  /// cost them edits or they are deleted here.
+  private func meetTwins(of saved: Set<RecordKey>, among rows: [RecordKey: ReferenceRow]) {
+    for (key, row) in rows where !saved.contains(key) {
+      guard let object = objects[key] else { continue }
+      let isMet = (TortureModel.constraints[key.root] ?? []).contains { slots in
+        let values = slots.map { row.values[$0] }
+        return !values.contains(where: \.isNull)
+          && saved.contains { other in
+            other.root == key.root && slots.map { rows[other]?.values[$0] ?? .null } == values
+          }
+      }
+      if isMet { meet(row, object) }
+    }
+  }
+
+  private func meet(_ row: ReferenceRow, _ object: ReferenceObject) {
+    store.count("stored twins")
+    if object.isFault { object.take(row) }
+    if object.isRowGone {
+      object.isRowGone = false
+      discardEdits(object, row)
+    } else if !object.isFault, !object.isDeleted, object.slotsThatDiffer.isEmpty,
+      let old = object.snapshot, old.stamp < row.stamp
+    {
+      object.dropSettledEdits()
+      object.take(row)
+    }
   }
 
   private func newRow(_ object: ReferenceObject) -> ReferenceRow {
