@@ -3,7 +3,11 @@ import Foundation
 import StrataCore
 
 /// Runs the program “strata” with a command line; the exit code. Stores of the engines that the process knows are opened.
-package func runStrata(_ arguments: [String]) -> Int32 { StrataCommand.execute(arguments) }
+package func runStrata(_ arguments: [String]) -> Int32 {
+  // Before anything else takes their numbers.
+  StandardDescriptors.hold()
+  return StrataCommand.execute(arguments)
+}
 
 /// The command line for people who have a store and a question or a worry.
 struct StrataCommand: ParsableCommand {

@@ -33,6 +33,8 @@ extension PostgresConnection {
   }
 
   private static func start(_ parameters: [String: String]) throws -> OpaquePointer {
+    // The connection must not become what messages are written to.
+    StandardDescriptors.hold()
     let entries = parameters.sorted { $0.key < $1.key }
     var keywords = entries.map { strdup($0.key) }
     var values = entries.map { strdup($0.value) }

@@ -255,6 +255,7 @@ struct OpenedEnvironment {
       options.mapSize.map { [max($0, 1 << 16).roundedUp(to: 1 << 16)][...] }
       ?? mapLadder(openCount: EnvironmentRegistry.current.count)
     var code: Int32 = ENOMEM
+    StandardDescriptors.hold()
     for size in sizes {
       var environment: OpaquePointer?
       code = mdb_env_create(&environment)

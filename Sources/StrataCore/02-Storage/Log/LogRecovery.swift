@@ -387,6 +387,7 @@ private struct LogReplay {
     if try file.lockIdentity() == nil {
       _ = try OpenedEnvironment.makeLockFile(file, readers: EnvironmentOptions().maxReaders)
     }
+    StandardDescriptors.hold()
     code =
       FileMaking.run { mdb_env_open(environment, file.path, UInt32(MDB_NOSUBDIR | MDB_NOTLS), 0o600) }
       ?? FileMaking.code

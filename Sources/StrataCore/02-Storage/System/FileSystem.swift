@@ -112,6 +112,7 @@ struct FileSystem: Sendable {
   /// The real thing.
   static let system = FileSystem(
     open: { path, flags, mode in
+      StandardDescriptors.hold()
       if flags & O_CREAT == 0 { return retrying { Foundation.open(path, flags, mode) } }
       return FileMaking.run { retrying { Foundation.open(path, flags, mode) } } ?? -FileMaking.code
     },
