@@ -272,7 +272,8 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   }
 
   /// Runs `body`, which detaches an attached store by the function that it is given. When it fails afterwards, the store is opened and attached again.
-  /// - Throws: what `body` throws; what `requireSoleUse()` does, before `body` is run and when it detaches the store.
+  /// - Throws: what `body` throws; what `requireSoleUse()` does, before `body` is run and when it detaches the store; `CoreDataError` 134070 around the former when the
+  ///   store cannot be opened again.
   private final func exchanging(
     _ binding: StoreBinding, _ body: (_ detach: () throws -> Void) throws -> Void
   ) throws {
@@ -287,11 +288,15 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
         isDetached = true
       }
     } catch {
-      if isDetached, let description = binding.description,
-        let again = try? addPersistentStore(description)
-      {
-        setPendingMetadata(pending, for: again)
+      guard isDetached, let description = binding.description else { throw error }
+      let again: any PersistentStore
+      do { again = try addPersistentStore(description) } catch let second {
+        throw CoreDataError(
+          .persistentStoreOperation,
+          "\(error) Since then the store is not attached any more, for it could not be opened again: \(second)",
+          userInfo: [NSUnderlyingErrorKey: error])
       }
+      setPendingMetadata(pending, for: again)
       throw error
     }
   }

@@ -60,7 +60,7 @@ extension ManagedObject {
     claim(unsaved, from: binding)
   }
 
-  /// The same, for a row that is known. Whoever goes through several rows may find one of them claimed together with another that it is related to.
+  /// The same, for a row that is known. An object that was claimed together with another one, to which it is related, stays as it is.
   final func claim(_ unsaved: StratumRow, from binding: StoreBinding) {
     fire()
     if !state.isDisjoint(with: .received) { makeEdit(of: unsaved, from: binding) }
