@@ -2,7 +2,10 @@
 
 #include <string.h>
 
-void variable_arguments_take(const char *kinds, va_list list, uint64_t *values) {
+void variable_arguments_take(const char *kinds, va_list given, uint64_t *values) {
+  // Whoever has the list may read it again.
+  va_list list;
+  va_copy(list, given);
   for (; *kinds != 0; kinds++, values++) {
     switch (*kinds) {
     case 'i':
@@ -24,4 +27,5 @@ void variable_arguments_take(const char *kinds, va_list list, uint64_t *values) 
       break;
     }
   }
+  va_end(list);
 }

@@ -111,6 +111,9 @@ struct FetchLowering {
   {
     if let path = Self.keyPathArgument(name, arguments) { return try keyPath(path, target) }
     if target != nil { throw refused("“\(name)” of an object needs the Objective-C runtime") }
+    if let reason = MemoryCall.refusal(name) {
+      throw refused("“\(name)” is evaluated in memory only, because \(reason)")
+    }
     guard name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == ":" }) else {
       throw refused("“\(name)” is no function")
     }

@@ -54,6 +54,25 @@ enum KeyedAccess {
     return false
   }
 
+  /// Whether the values of a key path are those of a set's members, in an order or not, and no operator makes one value of them.
+  static func leadsThroughSet(_ base: Any?, _ path: String) -> Bool {
+    let path = path.split(separator: ".", omittingEmptySubsequences: false)[...]
+    return !path.contains { $0.first == "@" } && leadsThroughSet(base, path)
+  }
+
+  private static func leadsThroughSet(_ base: Any?, _ path: ArraySlice<Substring>) -> Bool {
+    guard let base = plain(base), let key = path.first else { return false }
+    switch base {
+    case let object as ManagedObject:
+      if key == "self" || key == "SELF" { return leadsThroughSet(base, path.dropFirst()) }
+      return leadsToMany(object.entity, path)
+    case is NSSet, is NSOrderedSet, is any SetAlgebra: return true
+    case is any AnyDictionary, is NSDictionary:
+      return leadsThroughSet(property(of: base, String(key)), path.dropFirst())
+    default: return false
+    }
+  }
+
   private static func collectionValue(
     _ base: Any?, _ name: Substring, _ rest: ArraySlice<Substring>, _ zero: AttributeValue
   ) -> Any? {

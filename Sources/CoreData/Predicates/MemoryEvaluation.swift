@@ -67,6 +67,30 @@ struct MemoryEvaluation {
     }
   }
 
+  /// The value as code of the application gets it: of a key path through a set what key-value coding makes of it, a set. Inside of expressions it stands for the values
+  /// one by one, as in a fetch.
+  func handedOut(_ expression: NSExpression) -> Any? {
+    switch expression.kind {
+    case .keyPath(let operand, let path):
+      if let found = keyed(operand.map(value) ?? object, path) { return found }
+    case .function(let target, let name, let arguments):
+      if let path = FetchLowering.keyPathArgument(name, arguments),
+        let found = keyed(target.map(value) ?? object, path)
+      {
+        return found
+      }
+    case .conditional(let predicate, let first, let second):
+      return handedOut(isTrue(predicate) ? first : second)
+    default: break
+    }
+    return value(expression)
+  }
+
+  /// What key-value coding says, of a path through a set only.
+  private func keyed(_ base: Any?, _ path: String) -> Any?? {
+    KeyedAccess.leadsThroughSet(base, path) ? .some(KeyPaths.value(path: path, of: plain(base))) : .none
+  }
+
   private func variable(_ name: String) -> Any? {
     if let value = variables[name] { return plain(value) }
     if let value = context?[name] { return plain(value) }
@@ -93,6 +117,9 @@ struct MemoryEvaluation {
         variables[MigrationFunctions.failureKey] as? MigrationFunctions.Failure)
     {
       return found
+    }
+    if target == nil, let function = MemoryFunction(selector: name) {
+      return function.value(arguments.map(value))
     }
     guard target == nil, let function = FetchFunction(selector: name) else {
       stop("there is no function “\(name)”.")

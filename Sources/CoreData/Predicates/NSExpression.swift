@@ -136,7 +136,7 @@ open class NSExpression: NSObject, NSSecureCoding, NSCopying {
     var opaque = OpaqueArguments()
     let readable = opaque.readable(arguments)
     do {
-      self.init(opaque.kind(of: try FetchExpression(format: format, argumentArray: readable)))
+      self.init(opaque.kind(of: try FetchExpression(memoryFormat: format, readable)))
     } catch { stop("NSExpression(format:): \(error)") }
   }
 
@@ -152,9 +152,10 @@ open class NSExpression: NSObject, NSSecureCoding, NSCopying {
 
   /// The value for an object. `context` holds variables by name, and is handed to blocks.
   ///
-  /// What a function computes in floating point is an `NSNumber`, as Core Data's: `as? Int` takes a whole one, `2**3` for instance.
+  /// What a function computes in floating point is an `NSNumber`, as Core Data's: `as? Int` takes a whole one, `2**3` for instance. A key path through a
+  /// to-many relationship gives what `value(forKeyPath:)` gives, a set of the members' values.
   open func expressionValue(with object: Any?, context: NSMutableDictionary?) -> Any? {
-    let value = MemoryEvaluation(object, context: context).value(self)
+    let value = MemoryEvaluation(object, context: context).handedOut(self)
     if case .function = kind, let value, type(of: value) == Double.self, let number = value as? Double {
       return NSNumber(value: number)
     }

@@ -217,7 +217,8 @@ struct InPlaceChange: Sendable {
   }
 
   private static func unreadable(_ entity: EntitySchema, _ error: RowError) -> Obstacle {
-    Obstacle(reason: "rows of \(entity.name) cannot be read in another layout: \(error)")
+    Obstacle(
+      reason: "rows of \(entity.name) cannot be read in another layout: \(error.words(in: entity))")
   }
 
   /// Rows of an earlier layout are read by names: these must lead to the same values as by way of the layout of now.
@@ -230,10 +231,12 @@ struct InPlaceChange: Sendable {
       throw Obstacle(reason: "a layout of \(old.name) is missing")
     }
     let (before, after): (RowTranscoder, RowTranscoder)
-    do {
-      before = try catalogue.transcoder(from: layout, number: number, entity: old.number)
-      after = try RowTranscoder(from: layout, to: new.layout, defaults: new.defaults)
-    } catch { throw unreadable(old, error) }
+    do { before = try catalogue.transcoder(from: layout, number: number, entity: old.number) } catch {
+      throw unreadable(old, error)
+    }
+    do { after = try RowTranscoder(from: layout, to: new.layout, defaults: new.defaults) } catch {
+      throw unreadable(new, error)
+    }
     for slot in origins.indices where new.layout.kind(of: slot) != .transient {
       let expected = origins[slot] < 0 ? nil : before.source(of: origins[slot])
       guard after.source(of: slot) == expected else {

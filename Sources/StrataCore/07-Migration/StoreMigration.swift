@@ -90,7 +90,7 @@ struct StoreMigration {
     let file = try StoreFile(url.path, .system)
     return try LMDBStore.takeTurn(at: url) {
       do {
-        try file.nameReplaced((try? LMDBStore.replacedFiles(at: url)) ?? [])
+        try LMDBStore.nameReplacedFiles(beside: file, at: url)
         StoreDraft.removeLeftovers(beside: file)
         for count in 0..<Self.mostAttempts {
           if let outcome = try attempt(schema, file, isLocked: count >= Self.freeAttempts) { return outcome }

@@ -75,6 +75,7 @@ final class MigrationRun {
   func start() throws {
     try MappingCheck(manager: manager, mappings: mappings.entityMappings ?? []).run()
     policies = try (mappings.entityMappings ?? []).map { ($0, try $0.makePolicy()) }
+    handDownMetadata()
     try createInstances()
     try createRelationships()
     try validate()
@@ -86,6 +87,17 @@ final class MigrationRun {
         userInfo: [NSUnderlyingErrorKey: error])
     }
     try handDownLineage()
+  }
+
+  /// What programs have noted in the source's metadata stands in those of the destination, too, where it has no value of its own. From the start, so that policies
+  /// can change it; the save at the end writes it.
+  private func handDownMetadata() {
+    let stores = coordinators.compactMap { $0.engines.first }
+    guard stores.count == 2 else { return }
+    let own = stores[1].metadata
+    var merged = own
+    merged.values.merge(stores[0].metadata.withoutStandardKeys.values) { own, _ in own }
+    if merged != own { coordinators[1].setPendingMetadata(merged, for: stores[1]) }
   }
 
   /// The destination has been what the source has been, too: programs put it in the source's place.

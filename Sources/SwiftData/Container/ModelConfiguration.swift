@@ -123,10 +123,11 @@ public struct ModelConfiguration: Identifiable, Hashable, Sendable, DataStoreCon
   public func validate() throws {
     if isStoredInMemoryOnly { return }
     let file = url.lastPathComponent
-    if file.utf8.count > 255 {
+    // The lock file beside the store has five bytes more, and the name of a file at most 255.
+    if file.utf8.count > 250 {
       throw SwiftDataError(
         .configurationFileNameTooLong,
-        "“\(file)” has \(file.utf8.count) bytes, and the name of a file at most 255")
+        "“\(file)” has \(file.utf8.count) bytes, and the name of a store's file at most 250")
     }
     if name.contains("/") || name.contains("\0") || file.contains("\0") {
       throw SwiftDataError(

@@ -16,9 +16,9 @@ extension ModelContext {
     case invalidatedAllIdentifiers
     /// The identifiers of new models, as an array.
     case insertedIdentifiers = "inserted"
-    /// The identifiers of changed models, as an array.
+    /// The identifiers of changed models, as an array, with those of rows that new models with the same unique values have become.
     case updatedIdentifiers = "updated"
-    /// The identifiers of deleted models, as an array.
+    /// The identifiers of deleted models, as an array, with those of rows that have made way for a changed model with the same unique values.
     case deletedIdentifiers = "deleted"
   }
 
@@ -31,42 +31,33 @@ extension ModelContext {
   public func save() throws {
     enter()
     guard hasChanges else { return }
-    var updated: [ManagedObject] = []
-    var received: [ManagedObject] = []
-    var gone: [ManagedObjectID] = []
-    var inserted: [ManagedObjectID]
+    var saved: SavedObjects
     let outer = deletedByInnerSaves
     deletedByInnerSaves = []
     defer { deletedByInnerSaves = outer.map { $0.union(deletedByInnerSaves ?? []) } }
     do {
-      inserted = try rows.saveListing {
+      saved = try rows.saveListing {
         PostingTurn.shared.withTurn { NotificationCenter.default.post(name: Self.willSave, object: self) }
         self.settleExpected()
         self.rows.processPendingChanges()
-        updated = self.rows.unsavedUpdates
-        received = self.rows.receivedInsertions
-        // What is deleted has no ID of a row later.
-        let deleted = self.rows.unsavedDeletions
-        gone = deleted.map(\.objectID)
-        for object in deleted { (object as? ModelRow)?.keepTargets() }
+        for object in self.rows.unsavedDeletions { (object as? ModelRow)?.keepTargets() }
       }
     } catch {
       throw FoundationErrors.error(for: error)
     }
-    if let deleted = deletedByInnerSaves, !deleted.isEmpty { inserted.removeAll(where: deleted.contains) }
-    if outer != nil { deletedByInnerSaves?.formUnion(gone) }
-    var new = inserted.map { PersistentIdentifier($0) }
-    if !updated.isEmpty || !received.isEmpty {
-      // What others have deleted, or children have inserted, may have been inserted by the save.
-      let own = Set(inserted)
-      received.removeAll { own.contains($0.objectID) }
-      updated.removeAll { own.contains($0.objectID) }
+    if let deleted = deletedByInnerSaves, !deleted.isEmpty {
+      saved.inserted.removeAll(where: deleted.contains)
     }
-    new += takeIdentifiers(of: &received)
-    let changed = takeIdentifiers(of: &updated)
-    rows.showMerged()
+    if outer != nil { deletedByInnerSaves?.formUnion(saved.deleted) }
+    let new = saved.inserted.map { PersistentIdentifier($0) }
+    var changed = takeIdentifiers(of: &saved.updated)
+    if !saved.merged.isEmpty {
+      // A row that a new model has become may have had the same values: the save has not written it then.
+      var known = Set(new).union(changed)
+      changed += takeIdentifiers(of: &saved.merged).filter { known.insert($0).inserted }
+    }
     temporaryRows.removeSaved()
-    let deleted = gone.map { PersistentIdentifier($0) }
+    let deleted = saved.deleted.map { PersistentIdentifier($0) }
     PostingTurn.shared.withTurn {
       NotificationCenter.default.post(
         name: Self.didSave, object: self,

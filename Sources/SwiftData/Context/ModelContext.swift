@@ -28,7 +28,7 @@ public class ModelContext: Equatable, _SendableMetatype {
   /// Whether changes are saved by themselves, on a later turn of the main queue. Contexts that were made elsewhere than on the main thread never save by themselves, whatever this
   /// says. A save that fails is written to standard error, and its changes stay. Default true.
   // U1: Apple's pages say false for contexts made by hand, and measurements true.
-  public var autosaveEnabled = true { didSet { noteChange() } }
+  public var autosaveEnabled = true { didSet { if autosaveEnabled { noteChange() } } }
   /// Who saves: recorded in the history of the store.
   public var author: String? { didSet { rows.transactionAuthor = author } }
   /// The context as stores of the program's own know it: an identity of its own, and the ``author``.
@@ -55,7 +55,7 @@ public class ModelContext: Equatable, _SendableMetatype {
   @exclusivity(unchecked) final var deletedByInnerSaves: Set<ManagedObjectID>?
   /// Whether jobs of the main queue may use the context: it was made on the main thread, and no actor has it.
   @exclusivity(unchecked) private(set) final var servesMainThread = MainQueue.isCurrent
-  @exclusivity(unchecked) private final var isAutosaveScheduled = false
+  @exclusivity(unchecked) private final var isTurnEndScheduled = false
 
   /// A sibling of the container's other contexts.
   public convenience init(_ container: ModelContainer) { self.init(container, isMain: false) }
@@ -68,7 +68,8 @@ public class ModelContext: Equatable, _SendableMetatype {
     kept = isMain ? nil : container
     known = container
     rows = RowContext(.confinement)
-    rows.followMerged()
+    rows.followDuplicates()
+    rows.followTakenBack()
     let reference = WeakModelContext()
     let isOnMainThread = servesMainThread
     rows.serveAnyThread(
@@ -145,13 +146,16 @@ public class ModelContext: Equatable, _SendableMetatype {
     objects.compactMap { ($0 as? ModelRow)?.anyPersistentModel() }
   }
 
-  /// Ends a group of changes: they can be undone together, delete rules are carried out, observers are told.
+  /// Ends a group of changes: they can be undone together, delete rules are carried out, observers are told. In a context of the main thread each turn of the main queue ends one
+  /// by itself, whether the context saves by itself or not.
   public func processPendingChanges() {
     enter()
     rows.processPendingChanges()
   }
 
   /// Records how to take changes back. Nil, the default: nothing is recorded.
+  ///
+  /// That a new model has become a row with the same unique values is taken back together with its insertion, also after the save: the row has the values of before.
   public var undoManager: UndoManager? {
     get { rows.undoManager }
     set { rows.undoManager = newValue }
@@ -164,7 +168,6 @@ public class ModelContext: Equatable, _SendableMetatype {
     rows.mergeArrived()
     for object in rows.unsavedInsertions { (object as? ModelRow)?.keepTargets() }
     rows.rollback()
-    rows.forgetMerged()
   }
 
   /// Runs `block`, then saves.
@@ -176,28 +179,31 @@ public class ModelContext: Equatable, _SendableMetatype {
     try save()
   }
 
-  // MARK: Saving by itself
+  // MARK: The turns of the main queue
 
-  /// Something has changed: schedules a save where the context saves by itself.
+  /// Something has changed: schedules what ends the turn of the main queue, where the context is used there.
   @inline(__always)
   func noteChange() {
-    if servesMainThread, autosaveEnabled, !isAutosaveScheduled { scheduleAutosave() }
+    if servesMainThread, !isTurnEndScheduled { scheduleTurnEnd() }
   }
 
-  private func scheduleAutosave() {
-    isAutosaveScheduled = true
+  private func scheduleTurnEnd() {
+    isTurnEndScheduled = true
     let reference = WeakModelContext(self)
-    DispatchQueue.main.async { reference.context?.autosave() }
+    DispatchQueue.main.async { reference.context?.endTurn() }
   }
 
   /// An executor has the context from now on.
   func leaveMainThread() { servesMainThread = false }
 
-  private func autosave() {
+  /// Saves where the context saves by itself. Elsewhere the turn is one event all the same, as it would be with a save: undo takes it back by itself, delete rules are carried
+  /// out, observers are told.
+  private func endTurn() {
     guard servesMainThread else { return }
-    isAutosaveScheduled = false
+    isTurnEndScheduled = false
     // A save whose observers let the main queue run writes everything itself.
-    guard autosaveEnabled, !rows.isSaving, hasChanges else { return }
+    if rows.isSaving { return }
+    guard autosaveEnabled, hasChanges else { return processPendingChanges() }
     do { try save() } catch { report("a context could not save by itself, its changes stay", error) }
   }
 }

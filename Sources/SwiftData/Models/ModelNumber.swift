@@ -112,6 +112,11 @@ extension ModelRow {
   /// The row is inserted again: unless it was hashed and never saved, it is about to be another row.
   final func renumber() {
     if _number.hash == .number { return }
+    forgetNumber()
+  }
+
+  /// The row has no identity of before it was saved any more, and gets another one when somebody asks.
+  final func forgetNumber() {
     endSharing()
     _number = ModelNumber()
   }

@@ -61,6 +61,15 @@ extension ModelRow {
     }
   }
 
+  /// The instance of the row shows another one from now on. Should undo bring the row back, it is a model of its own.
+  final func forgetModel() {
+    _turn.take {
+      _address = nil
+      _reference = nil
+    }
+    forgetNumber()
+  }
+
   /// The instance gets this row as its backing data, and the row knows it unless it knows another one.
   final func appear<Model: PersistentModel>(in model: Model, as backing: any BackingData<Model>) {
     // Asked before the model holds the row: a new row knows of nobody, and that is seen without a turn.

@@ -14,36 +14,33 @@ final class RowContext: ManagedObjectContext, @unchecked Sendable {
   @exclusivity(unchecked) private var lastModel: ObjectIdentifier?
   @exclusivity(unchecked) private var lastRowClass: ModelRow.Type?
 
-  /// New rows that the saves since the last that succeeded have merged into others, in their order.
-  private var merged: [(duplicate: ModelRow, kept: ModelRow)] = []
-
-  /// Notes from now on which new rows become others, as they have the same unique values.
-  func followMerged() {
-    whenMerged { [unowned self] duplicate, kept in
-      if let duplicate = duplicate as? ModelRow, let kept = kept as? ModelRow {
-        merged.append((duplicate, kept))
-      }
-    }
+  /// Follows from now on which new rows become others, as they have the same unique values, and which make way for others.
+  func followDuplicates() {
+    follow(
+      duplicates: DuplicateFollower(
+        makesWay: { ($0 as? ModelRow)?.keepTargets() }, merged: { Self.show(merged: $0) }))
   }
 
-  /// The save is done: instances of rows that were merged into others show those.
-  func showMerged() {
-    if merged.isEmpty { return }
-    let pairs = merged
-    merged = []
+  /// What undo and redo change is saved by itself, as every other change is.
+  func followTakenBack() { whenTakenBack { [unowned self] in modelContext?.noteChange() } }
+
+  /// A save is done: instances of rows that were merged into others show those.
+  private static func show(merged: [MergedObject]) {
     // What has taken over a row may have been merged as well, later.
     var last: [ObjectIdentifier: ModelRow] = [:]
-    for (duplicate, kept) in pairs.reversed() {
-      let kept = last[ObjectIdentifier(kept)] ?? kept
+    for pair in merged.reversed() {
+      guard let duplicate = pair.duplicate as? ModelRow, var kept = pair.kept as? ModelRow else { continue }
+      if let later = last[ObjectIdentifier(kept)] { kept = later }
       last[ObjectIdentifier(duplicate)] = kept
-      guard let model = duplicate.knownModel as? any PersistentModel else { continue }
-      kept.takeHash(of: duplicate)
-      kept.adopt(any: model)
+      if let model = duplicate.knownModel as? any PersistentModel {
+        // An instance of a superclass cannot show the row of a submodel: it leaves the context with its own.
+        if type(of: kept).modelType != type(of: model) { continue }
+        kept.takeHash(of: duplicate)
+        kept.adopt(any: model)
+      }
+      duplicate.forgetModel()
     }
   }
-
-  /// Everything unsaved is given up.
-  func forgetMerged() { merged = [] }
 
   // For stores of the program's own.
 
@@ -114,14 +111,28 @@ struct TemporaryRows {
 
 /// Descriptions of models whose rows are in no container.
 enum StandaloneModels {
+  /// By class. An entity does not keep the model that it belongs to.
+  private static let known = Mutex<[ObjectIdentifier: ManagedObjectModel]>([:])
+
   static func entity(of type: any PersistentModel.Type) -> EntityDescription {
     do {
-      let model = try Schema([type]).managedObjectModel(rowClass: rowClass)
+      let model = try Self.model(of: type)
       let name = ModelDescriptor.of(type).entityName
       if let entity = model.entitiesByName[name] { return entity }
       stop("the schema of \(type) has no entity \(name)")
     } catch {
       stop("\(type) makes no schema: \(error)")
+    }
+  }
+
+  private static func model(of type: any PersistentModel.Type) throws -> ManagedObjectModel {
+    if let model = known.withLock({ $0[ObjectIdentifier(type)] }) { return model }
+    // Outside of the lock: the classes are asked.
+    let made = try Schema([type]).managedObjectModel(rowClass: rowClass)
+    return known.withLock { known in
+      if let first = known[ObjectIdentifier(type)] { return first }
+      known[ObjectIdentifier(type)] = made
+      return made
     }
   }
 }

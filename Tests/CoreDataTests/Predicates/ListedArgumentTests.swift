@@ -62,6 +62,60 @@ struct ListedArgumentTests {
     #expect(sum.expressionValue(with: nil, context: nil) as? Int == 5)
   }
 
+  /// Wrappers as applications have them.
+  private func found(_ format: String, _ arguments: any CVarArg..., in context: NSManagedObjectContext) throws
+    -> [String]
+  {
+    let listed = try names(withVaList(arguments) { NSPredicate(format: format, arguments: $0) }, in: context)
+    let made = try names(NSPredicate(format: format, arguments: getVaList(arguments)), in: context)
+    let given = try names(NSPredicate(format: format, argumentArray: arguments), in: context)
+    #expect(listed == made && listed == given)
+    return listed
+  }
+
+  @Test("Managed objects, their IDs, entities, expressions and Foundation's objects are arguments")
+  func objects() throws {
+    let context = try BirdStand().stocked()
+    let birds = try context.fetch(Bird.fetchRequest())
+    let swan = try #require(birds.first { $0.name == "swan" })
+    let lake = try #require(swan.site)
+    #expect(try found("site == %@", lake, in: context) == ["coot", "swan"])
+    #expect(try found("site == %@ AND tally > %d", lake.objectID, 5, in: context) == ["coot"])
+    #expect(
+      try found("site == %@", NSManagedObjectIDReference(lake.objectID), in: context)
+        == ["coot", "swan"])
+    #expect(try found("SELF IN %@", NSSet(array: [swan]), in: context) == ["swan"])
+    #expect(try found("SELF IN %@", NSOrderedSet(array: [swan]), in: context) == ["swan"])
+    #expect(try found("name IN %@", NSArray(array: ["wren", "gull"]), in: context) == ["gull", "wren"])
+    #expect(try found("%K == %@", "tally", NSNumber(value: 12), in: context) == ["coot"])
+    #expect(try found("tally == %@", NSDecimalNumber(string: "12"), in: context) == ["coot"])
+    #expect(
+      try found("seenAt == %@", NSDate(timeIntervalSinceReferenceDate: 180), in: context) == ["swan"])
+    #expect(try found("entity == %@ AND tally < %ld", swan.entity, 3, in: context) == ["robin"])
+    #expect(try found("tally > %@", NSExpression(format: "2 * 4"), in: context) == ["coot"])
+    #expect(try found("site == %@", NSNull(), in: context) == ["gull"])
+    #expect(
+      NSPredicate(format: "SELF == %@", arguments: getVaList([NSString(string: "a")])).evaluate(with: "a"))
+  }
+
+  @Test("A list holds its arguments no longer than it is there, and may be read twice")
+  func lifetime() {
+    final class Token: NSObject {}
+    weak var token: Token?
+    do {
+      let made = Token()
+      token = made
+      withVaList([NSArray(object: made)]) { _ = NSPredicate(format: "SELF IN %@", arguments: $0) }
+    }
+    #expect(token == nil)
+    let list = getVaList([1, 2.5, NSNumber(value: 3), 4, 5, 6, 7, 8, 9.5])
+    for _ in 0..<2 {
+      let sum = NSExpression(format: "%d + %f + %@ + %d + %d + %d + %d + %d + %f", arguments: list)
+      #expect(sum.expressionValue(with: nil, context: nil) as? Double == 46)
+    }
+    #expect(String(format: "%@ %@", NSNumber(value: 3), NSNull()) == "3 <null>")
+  }
+
   @Test("What cannot be taken off a list stops the process")
   func refused() async {
     await #expect(processExitsWith: .failure) {

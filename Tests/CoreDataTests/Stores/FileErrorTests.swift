@@ -66,6 +66,28 @@ struct FileErrorTests {
     } catch { Issue.record(error) }
   }
 
+  @Test("A name that leaves no room for that of the lock file: 514, with the limit; nothing is left behind")
+  func tooLong() throws {
+    // File systems take 255 bytes, and the lock file has five more.
+    let name = { (count: Int) in
+      String(repeating: "ä", count: 100) + String(repeating: "b", count: count - 200)
+    }
+    for count in [251, 254, 255, 256, 400] {
+      let error = try #require(self.error(at: name(count)))
+      #expect(error.domain == NSCocoaErrorDomain && error.code == NSFileWriteInvalidFileNameError, "\(count)")
+      #expect(error.localizedDescription.contains("\(count) bytes and may take 250"), "\(count)")
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    #expect(error(at: name(250)) == nil)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).contains { $0.utf8.count == 250 })
+    // Nor is a file that is there made a store, or removed.
+    let file = folder.appendingPathComponent(name(255))
+    try Data("text".utf8).write(to: file)
+    #expect(error(at: name(255))?.code == NSFileWriteInvalidFileNameError)
+    #expect(try Data(contentsOf: file) == Data("text".utf8))
+  }
+
   @Test(
     "Without permission: 257 to read, 513 to make a file",
     .enabled(if: geteuid() != 0, "root may do everything"))

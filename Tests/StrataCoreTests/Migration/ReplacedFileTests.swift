@@ -147,6 +147,36 @@ struct ReplacedFileTests {
   }
 
   @Test(
+    "beside a store that is damaged since, what a killed migration has left gets its name, and goes with the store",
+    arguments: ["migrate", "destroy"])
+  func leftBesideDamage(way: String) throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try add(["spot"])
+    try Self.migrate(url)
+    let kept = folder.appendingPathComponent("Spots.strata-before-1")
+    let inode = try #require(try StoreFile(kept.path, .system).status()).identity.inode
+    let mark = StoreDraft.mark(of: try StoreFile(url.path, .system))
+    try FileManager.default.moveItem(
+      at: kept, to: folder.appendingPathComponent(".strata-migration-4194305-abc.\(mark).\(inode)"))
+    // Of another store in the folder.
+    let other = folder.appendingPathComponent("other")
+    try Data("other".utf8).write(to: other)
+    let number = try #require(try StoreFile(other.path, .system).status()).identity.inode
+    let stranger = ".strata-migration-4194305-def.z.\(number)"
+    try FileManager.default.moveItem(at: other, to: folder.appendingPathComponent(stranger))
+    let size = try Data(contentsOf: url).count
+    try Data(repeating: 0x5a, count: size).write(to: url)
+    if way == "migrate" {
+      #expect(throws: (any Error).self) { try Self.migrate(url) }
+      #expect(try files() == [stranger, "Spots.strata", "Spots.strata-before-1"])
+      #expect(try LMDBStore.model(at: kept).entities[0].attributesByName["note"] != nil)
+      #expect(try rowCount(kept) == 1)
+    }
+    try LMDBStore.destroy(at: url)
+    #expect(try files() == [stranger])
+  }
+
+  @Test(
     "where two names cannot be exchanged in one step, what is kept is a copy; a name that cannot be given leaves all as it was"
   )
   func exchanging() throws {

@@ -79,6 +79,34 @@ import Testing
     let copy: ManagedObjectModel = try model.copy()
     copy.entitiesByName["Shelf"]!.properties.append(AttributeDescription("height", .double))
     #expect(try copy.schema().entity(named: "Shelf")?.attributes.count == 2)
-    #expect(try model.schema() === schema && schema.entity(named: "Shelf")?.attributes.count == 1)
+    #expect(
+      try model.schema().compiled === schema.compiled && schema.entity(named: "Shelf")?.attributes.count == 1)
+  }
+
+  @Test("A model in use goes with its last user: its schema keeps it, it does not keep its schema")
+  func modelsAreFreed() throws {
+    weak var model: ManagedObjectModel?
+    weak var entity: EntityDescription?
+    weak var relationship: PropertyDescription?
+    weak var compiled: CompiledModel?
+    func use() throws -> Schema {
+      let (shelf, book) = (EntityDescription("Shelf"), EntityDescription("Book"))
+      let books = RelationshipDescription("books", to: book, maxCount: 0)
+      let owner = RelationshipDescription("shelf", to: shelf, maxCount: 1)
+      (books.inverseRelationship, owner.inverseRelationship) = (owner, books)
+      shelf.properties = [books]
+      book.properties = [AttributeDescription("title", .string), owner]
+      let made = ManagedObjectModel(entities: [shelf, book])
+      (model, entity, relationship) = (made, book, owner)
+      let schema = try made.schema()
+      compiled = schema.compiled
+      return schema
+    }
+    var schema: Schema? = try use()
+    #expect(schema?.model === model && model != nil)
+    #expect(entity != nil && relationship?.entity != nil && compiled != nil)
+    withExtendedLifetime(schema) {}
+    schema = nil
+    #expect(model == nil && entity == nil && relationship == nil && compiled == nil)
   }
 }

@@ -79,7 +79,7 @@ import Testing
       for _ in 0..<8 { group.addTask { try model.schema() } }
       return try await group.reduce(into: []) { $0.append($1) }
     }
-    #expect(schemas.allSatisfy { $0 === schemas[0] })
+    #expect(schemas.allSatisfy { $0.compiled === schemas[0].compiled && $0.model === model })
   }
 
   @Test("Inherited properties come first; setting properties keeps own ones")

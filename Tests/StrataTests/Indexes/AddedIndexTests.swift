@@ -320,4 +320,33 @@ import TortureKit
       try stand.names == ["Vessel.by built", "Vessel.by length", "Vessel.by name", "Vessel.unique(mark)"])
     try stand.requireSound()
   }
+
+  /// A model whose version is ignored may not have what an index was added for.
+  @Test func theNameOfAnIndexThatMeansNothingIsFree() async throws {
+    let folder = try TemporaryFolder()
+    func open(_ names: [String], ignoringVersion: Bool = false) throws -> PersistentStoreCoordinator {
+      let spot = EntityDescription("Spot", properties: names.map { AttributeDescription($0, .string) })
+      let coordinator = PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel(entities: [spot]))
+      var description = PersistentStoreDescription(url: folder.url.appendingPathComponent("Spots.strata"))
+      description.migratesAutomatically = false
+      description.ignoresModelVersion = ignoringVersion
+      try coordinator.addPersistentStore(description)
+      return coordinator
+    }
+    func add(_ attribute: String, _ coordinator: PersistentStoreCoordinator) async throws {
+      try await coordinator.addIndex(
+        FetchIndexDescription(name: "byText", attributes: [attribute]), toEntityNamed: "Spot",
+        in: coordinator.persistentStores[0])
+    }
+    let first = try open(["name", "note"])
+    try await add("note", first)
+    await #expect(throws: CoreDataError.self) { try await add("name", first) }
+    try first.remove(first.persistentStores[0])
+    let second = try open(["name"], ignoringVersion: true)
+    try await add("name", second)
+    let indexes = try second.indexes(in: second.persistentStores[0])
+    #expect(indexes.map(\.name) == ["byText"] && indexes.first?.isComplete == true)
+    #expect(indexes.first?.attributes.map(\.name) == ["name"])
+    try second.remove(second.persistentStores[0])
+  }
 }

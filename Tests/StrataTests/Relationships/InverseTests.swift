@@ -188,6 +188,84 @@ struct InverseTests {
     #expect(bob.department == nil)
   }
 
+  enum End: CaseIterable { case ann, bob, one, two }
+
+  @Test(
+    "rule 59: refreshing one of those whom a one-to-one move concerns takes back all of it",
+    arguments: End.allCases)
+  func refreshedPartners(end: End) throws {
+    let (ann, bob) = (context.make(Employee.self, "Ann"), context.make(Employee.self, "Bob"))
+    let (one, two) = (context.make(Desk.self, "One"), context.make(Desk.self, "Two"))
+    ann.desk = one
+    bob.desk = two
+    try context.save()
+    ann.desk = two
+    #expect(two.employee === ann && one.employee == nil && bob.desk == nil)
+    let refreshed: Named =
+      switch end {
+      case .ann: ann
+      case .bob: bob
+      case .one: one
+      case .two: two
+      }
+    context.refresh(refreshed, mergeChanges: false)
+    func check() {
+      #expect(ann.desk === one && one.employee === ann)
+      #expect(bob.desk === two && two.employee === bob)
+    }
+    check()
+    try context.save()
+    check()
+    #expect(try store.fresh { try $0.find(Employee.self, "Ann").desk?.name } == "One")
+    #expect(try store.fresh { try $0.find(Employee.self, "Bob").desk?.name } == "Two")
+    #expect(try store.problems() == [])
+  }
+
+  @Test(
+    "rule 59: a member that has moved stays where it is when an owner is refreshed",
+    arguments: [[true, false], [false, true], [true, true]])
+  func refreshedOwners(isRefreshed: [Bool]) throws {
+    let (sales, support) = (context.make(Department.self, "Sales"), context.make(Department.self, "Support"))
+    let (ann, bob) = (context.make(Employee.self, "Ann"), context.make(Employee.self, "Bob"))
+    ann.department = sales
+    bob.department = sales
+    try context.save()
+    ann.department = support
+    for (owner, isRefreshed) in zip([sales, support], isRefreshed) where isRefreshed {
+      context.refresh(owner, mergeChanges: false)
+    }
+    func check() {
+      #expect(ann.department === support && sales.employees.names == ["Bob"])
+      #expect(support.employees.names == ["Ann"])
+    }
+    check()
+    try context.save()
+    check()
+    context.refreshAllObjects()
+    check()
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 59: a refreshed object does not show what is deleted, though its row still names it")
+  func refreshedBesideDeleted() throws {
+    let (ann, one) = (context.make(Employee.self, "Ann"), context.make(Desk.self, "One"))
+    let sales = context.make(Department.self, "Sales")
+    ann.desk = one
+    ann.department = sales
+    try context.save()
+    context.delete(one)
+    context.delete(sales)
+    context.processPendingChanges()
+    context.refresh(ann, mergeChanges: false)
+    #expect(ann.desk == nil && ann.department == nil)
+    context.refresh(one, mergeChanges: false)
+    #expect(ann.desk === one && one.employee === ann)
+    try context.save()
+    #expect(ann.desk === one && ann.department == nil)
+    #expect(try store.fresh { try $0.find(Employee.self, "Ann").desk?.name } == "One")
+    #expect(try store.problems() == [])
+  }
+
   @Test("rules 68, 69: faults of relationships are asked for without firing, IDs without making objects")
   func faultsAndIDs() throws {
     let sales = context.make(Department.self, "Sales")

@@ -234,6 +234,39 @@ struct RelationshipRuleTests {
     try context.save()
   }
 
+  @Test(
+    "rules 76, 146: what a primitive setter takes of another store is refused by the save, too",
+    arguments: [false, true])
+  func primitiveAcrossStores(isAnnounced: Bool) throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let second = try addSecond(to: store)
+    let context = store.context()
+    let (ann, boat) = (context.make(Employee.self, "Ann"), context.make(Project.self, "Boat"))
+    // Of the keys that the objects of the other store have there.
+    let (other, tag) = (context.make(Department.self, "Other"), context.make(Label.self, "Tag"))
+    let (sales, bob) = (context.make(Department.self, "Sales"), context.make(Employee.self, "Bob"))
+    let label = context.make(Label.self, "Label")
+    for object in [sales, bob, label] { try context.assign(object, to: second) }
+    try context.save()
+    let samples: [(owner: Named, key: String, end: Named)] = [
+      (ann, "department", sales), (boat, "sponsor", sales), (boat, "members", bob), (boat, "labels", label),
+    ]
+    for (owner, key, end) in samples {
+      let isToMany = owner.entity.relationshipsByName[key]?.isToMany == true
+      if isAnnounced { owner.willChangeValue(forKey: key) }
+      owner.setPrimitiveValue(isToMany ? Set<ManagedObject>([end]) as Any : end, forKey: key)
+      if isAnnounced { owner.didChangeValue(forKey: key) } else { owner.name = key }
+      if !isToMany { #expect(owner.value(forKey: key) as? Named === end, "\(key)") }
+      let error = #expect(throws: CoreDataError.self, "\(key)") { try context.save() }
+      #expect(error?.code == .managedObjectExternalRelationship, "\(key)")
+      owner.setValue(nil, forKey: key)
+      try context.save()
+    }
+    #expect(other.employees.isEmpty && ann.department == nil && boat.sponsor == nil)
+    #expect(boat.labels.isEmpty && boat.members.isEmpty && ann.projects.isEmpty && tag.name == "Tag")
+    #expect(try store.problems() == [])
+  }
+
   @Test("rule 146: a relationship to an object of another store is refused by the save with 133010")
   func acrossStores() async throws {
     let store = try TemporaryStore(TeamModel.make())

@@ -166,9 +166,14 @@ struct DataStoreRows {
     #expect(throws: SwiftDataError.configurationFileNameContainsInvalidCharacters) {
       try ModelConfiguration("a/b").validate()
     }
-    #expect(throws: SwiftDataError.configurationFileNameTooLong) {
-      try ModelConfiguration(String(repeating: "a", count: 300)).validate()
+    for count in [251, 300] {
+      #expect(throws: SwiftDataError.configurationFileNameTooLong) {
+        try ModelConfiguration(
+          url: URL(fileURLWithPath: "/tmp/" + String(repeating: "a", count: count))
+        ).validate()
+      }
     }
+    try ModelConfiguration(url: URL(fileURLWithPath: "/tmp/" + String(repeating: "a", count: 250))).validate()
     #expect(ModelConfiguration.Store.self == DefaultStore.self)
   }
 }

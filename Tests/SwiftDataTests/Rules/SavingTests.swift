@@ -1,3 +1,4 @@
+import StrataCore
 import SwiftData
 import Dispatch
 import Testing
@@ -109,6 +110,76 @@ struct SavingTests {
     context.insert(Book("Two"))
     try await turnsOfMainQueue(until: { false })
     #expect(context.hasChanges)
+  }
+
+  @Test("S31, S35: what undo and redo change is saved by itself, too")
+  @MainActor func autosaveOfUndo() async throws {
+    let container = try makeContainer()
+    let context = container.mainContext
+    let book = Book("One")
+    context.insert(book)
+    try context.save()
+    let manager = UndoManager()
+    context.undoManager = manager
+    book.title = "Two"
+    try await turnsOfMainQueue(until: { !context.hasChanges })
+    func stored() throws -> [String] {
+      try ModelContext(container).fetch(FetchDescriptor<Book>()).map(\.title)
+    }
+    #expect(try stored() == ["Two"])
+    manager.undo()
+    #expect(book.title == "One" && context.hasChanges)
+    try await turnsOfMainQueue(until: { !context.hasChanges })
+    #expect(try stored() == ["One"])
+    manager.redo()
+    #expect(book.title == "Two" && context.hasChanges)
+    try await turnsOfMainQueue(until: { !context.hasChanges })
+    #expect(try stored() == ["Two"])
+    // A deletion as well.
+    context.delete(book)
+    try await turnsOfMainQueue(until: { !context.hasChanges })
+    #expect(try stored().isEmpty)
+    manager.undo()
+    try await turnsOfMainQueue(until: { !context.hasChanges })
+    #expect(try stored() == ["Two"])
+  }
+
+  @Test("S31, S35, K12: without autosave a turn of the main queue is an event for undo and for delete rules")
+  @MainActor func turnsWithoutAutosave() async throws {
+    let container = try makeContainer()
+    let context = container.mainContext
+    context.autosaveEnabled = false
+    let author = Author(name: "Ann")
+    let book = Book("One", author: author)
+    context.insert(book)
+    try context.save()
+    let manager = UndoManager()
+    context.undoManager = manager
+    let told = Log()
+    let observer = NotificationCenter.default.addObserver(
+      forName: ManagedObjectContext.didChangeObjectsNotification, object: context.managedObjectContext,
+      queue: nil
+    ) { _ in told.entries.append("told") }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    book.title = "Two"
+    book.pages = 2
+    try await turnsOfMainQueue(until: { !told.entries.isEmpty })
+    book.title = "Three"
+    try await turnsOfMainQueue(until: { told.entries.count == 2 })
+    #expect(told.entries.count == 2)
+    context.delete(author)
+    #expect(!book.isDeleted)
+    try await turnsOfMainQueue(until: { book.isDeleted })
+    #expect(book.isDeleted)
+    manager.undo()
+    #expect(!book.isDeleted && !author.isDeleted && book.title == "Three")
+    manager.undo()
+    #expect(book.title == "Two" && book.pages == 2)
+    manager.undo()
+    #expect(book.title == "One" && book.pages == 0)
+    #expect(!manager.canUndo)
+    // Nothing of it was saved.
+    #expect(try ModelContext(container).fetch(FetchDescriptor<Book>()).map(\.title) == ["One"])
   }
 
   @Test("S32: a save without changes does nothing and posts nothing")

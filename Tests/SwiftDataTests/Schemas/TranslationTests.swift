@@ -80,6 +80,40 @@ private enum Wrong {
   }
 }
 
+/// Inverses that cannot hold what the other end can.
+private enum Misled {
+  @Model class Craft {
+    var owner: Keeper?
+    var user: Keeper?
+    init() {}
+  }
+  @Model final class Glider: Craft {
+    var span = 0
+    override init() { super.init() }
+  }
+  @Model final class Jet: Craft {
+    var thrust = 0
+    override init() { super.init() }
+  }
+  @Model final class Keeper {
+    @Relationship(inverse: \Glider.owner) var gliders: [Glider] = []
+    @Relationship(inverse: \Craft.user) var jets: [Jet] = []
+    init() {}
+  }
+  @Model class Fleet {
+    @Relationship(inverse: \Crate.carrier) var crates: [Crate] = []
+    init() {}
+  }
+  @Model final class Carrier: Fleet {
+    var flag = ""
+    override init() { super.init() }
+  }
+  @Model final class Crate {
+    var carrier: Carrier?
+    init() {}
+  }
+}
+
 private enum Twice {
   enum Inner {
     @Model final class Pet { init() {} }
@@ -184,6 +218,24 @@ struct TranslationTests {
     #expect(sentences.contains { $0.contains("One.other names the inverse Two.third, which leads to Three") })
     #expect(sentences.contains { $0.contains("names others, which is a to-many relationship") })
     #expect(sentences.count == 2)
+  }
+
+  @Test("An inverse of a superclass, or one that leads to a subclass, is refused with the container")
+  func misled() throws {
+    let error = #expect(throws: SchemaError.self) { try model(Misled.Keeper.self, Misled.Crate.self) }
+    let sentences = error?.sentences ?? []
+    for words in [
+      "Keeper.gliders names the inverse Glider.owner, which is one of every Craft",
+      "Keeper.jets names the inverse Jet.user, which is one of every Craft",
+      "Fleet.crates names the inverse Crate.carrier, which leads to Carrier, not to Fleet",
+    ] {
+      #expect(sentences.contains { $0.contains(words) }, "\(words): \(sentences)")
+    }
+    #expect(sentences.count == 3)
+    #expect(throws: SwiftDataError.loadIssueModelContainer) {
+      try ModelContainer(
+        for: Misled.Keeper.self, configurations: ModelConfiguration(isStoredInMemoryOnly: true))
+    }
   }
 
   @Test("A space has dimensions that are numbers or dates")

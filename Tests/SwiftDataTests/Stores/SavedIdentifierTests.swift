@@ -95,6 +95,63 @@ struct SavedIdentifierTests {
     #expect(try context.fetchCount(FetchDescriptor<Author>()) == 1)
   }
 
+  @Test("S39, S57: a row that a new model has become is named as updated, one that made way as deleted")
+  func merged() throws {
+    let context = ModelContext(try makeContainer())
+    context.autosaveEnabled = false
+    let (ann, bob) = (Author(name: "Ann"), Author(name: "Bob"))
+    for author in [ann, bob] { context.insert(author) }
+    try context.save()
+    let (annID, bobID) = (ann.persistentModelID, bob.persistentModelID)
+    let log = IdentifierLog(context)
+    let (again, eve) = (Author(name: "Ann", born: .distantPast), Author(name: "Eve"))
+    for author in [again, eve] { context.insert(author) }
+    try context.save()
+    #expect(log.inserted == [eve.persistentModelID] && log.updated == [annID] && log.deleted.isEmpty)
+    #expect(again.persistentModelID == annID)
+    // Although no value of the row is another one.
+    context.insert(Author(name: "Bob"))
+    try context.save()
+    #expect(log.inserted.isEmpty && log.updated == [bobID] && log.deleted.isEmpty)
+    // Of two new models the row is named once, as new.
+    let twins = [Author(name: "Twin"), Author(name: "Twin", born: .distantPast)]
+    for author in twins { context.insert(author) }
+    try context.save()
+    #expect(log.inserted == [twins[0].persistentModelID] && log.updated.isEmpty && log.deleted.isEmpty)
+    bob.name = "Ann"
+    try context.save()
+    #expect(log.inserted.isEmpty && log.updated == [bobID] && log.deleted == [annID])
+    #expect(ann.modelContext == nil && ann.name == "Ann")
+    // Nothing of that is left for the next save.
+    bob.born = .distantFuture
+    try context.save()
+    #expect(log.inserted.isEmpty && log.updated == [bobID] && log.deleted.isEmpty)
+  }
+
+  @Test("S39, S57: a save that an observer of Core Data's didSave begins names its own rows only")
+  func mergedInDidSave() throws {
+    let context = ModelContext(try makeContainer())
+    context.autosaveEnabled = false
+    let (ann, bob) = (Author(name: "Ann"), Author(name: "Bob"))
+    for author in [ann, bob] { context.insert(author) }
+    try context.save()
+    let log = IdentifierLog(context)
+    var names: [[PersistentIdentifier]] = []
+    context.insert(Author(name: "Ann"))
+    var rounds = 0
+    try observing(ManagedObjectContext.didSaveObjectsNotification, of: context.managedObjectContext) {
+      rounds += 1
+      guard rounds == 1 else { return }
+      context.insert(Author(name: "Bob"))
+      saves(context)
+      names.append(log.updated)
+    } while: {
+      try context.save()
+      names.append(log.updated)
+    }
+    #expect(names == [[bob.persistentModelID], [ann.persistentModelID]])
+  }
+
   @Test("S39: an edited model whose row others have deleted is named as inserted, and not as updated")
   func insertedAgain() throws {
     let container = try makeContainer()
@@ -208,6 +265,7 @@ private func observing(
 private final class IdentifierLog: @unchecked Sendable {
   private(set) var inserted: [PersistentIdentifier] = []
   private(set) var updated: [PersistentIdentifier] = []
+  private(set) var deleted: [PersistentIdentifier] = []
   private var observer: (any NSObjectProtocol)?
 
   init(_ context: ModelContext) {
@@ -216,6 +274,7 @@ private final class IdentifierLog: @unchecked Sendable {
     ) { [unowned self] note in
       inserted = note.userInfo?["insertedIdentifiers"] as? [PersistentIdentifier] ?? []
       updated = note.userInfo?["updatedIdentifiers"] as? [PersistentIdentifier] ?? []
+      deleted = note.userInfo?["deletedIdentifiers"] as? [PersistentIdentifier] ?? []
     }
   }
   deinit { if let observer { NotificationCenter.default.removeObserver(observer) } }

@@ -163,6 +163,37 @@ struct TwoDoorsTests {
       try ModelContext(try openModels()).fetch(FetchDescriptor<Book>()).map(\.title) == ["By the child"])
   }
 
+  @Test("S57: after managedObjectContext.reset() a new model still becomes the row with its unique values")
+  func upsertAfterReset() throws {
+    let context = ModelContext(try openModels())
+    context.autosaveEnabled = false
+    let first = Author(name: "Ada")
+    context.insert(first)
+    try context.save()
+    let identifier = first.persistentModelID
+    context.managedObjectContext.reset()
+    let second = Author(name: "Ada", born: .distantPast)
+    context.insert(second)
+    try context.save()
+    #expect(second.modelContext === context && second.persistentModelID == identifier)
+    #expect(try context.fetch(FetchDescriptor<Author>()).map(\.born) == [.distantPast])
+  }
+
+  @Test("S57: a save of managedObjectContext makes new models rows with their unique values, too")
+  func upsertThroughObjects() throws {
+    let context = ModelContext(try openModels())
+    context.autosaveEnabled = false
+    let first = Author(name: "Ada")
+    context.insert(first)
+    try context.save()
+    let second = Author(name: "Ada", born: .distantPast)
+    context.insert(second)
+    try context.managedObjectContext.save()
+    #expect(second.modelContext === context && second.persistentModelID == first.persistentModelID)
+    second.born = .distantFuture
+    #expect(first.born == .distantFuture)
+  }
+
   @Test("A query generation of managedObjectContext holds the models where they are")
   func generations() throws {
     try insertBooks()

@@ -70,10 +70,10 @@ enum ListedArguments {
   private static var long: Conversion { Conversion(kind: "l") { Int(Int64(bitPattern: $0)) } }
 
   private static func object(_ bits: UInt64) -> Any? {
-    if let value = TextArguments.value(at: UInt(bits)) { return value }
     guard let address = UnsafeRawPointer(bitPattern: UInt(bits)) else { return nil }
     // The caller holds what its list points to until the call returns, and the format says that it is an object.
     let object = Unmanaged<AnyObject>.fromOpaque(address).takeUnretainedValue()
+    if let text = object as? ListedText { return text.value }
     return (object as? NSString).map { String($0) } ?? object
   }
 

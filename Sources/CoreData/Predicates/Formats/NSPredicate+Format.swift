@@ -37,7 +37,7 @@ extension FormatReadable where Self: NSPredicate {
     var opaque = OpaqueArguments()
     let readable = opaque.readable(arguments)
     let tree: FetchPredicate
-    do { tree = try FetchPredicate(format: format, argumentArray: readable) } catch {
+    do { tree = try FetchPredicate(memoryFormat: format, readable) } catch {
       stop("NSPredicate(format:): \(error)")
     }
     guard let predicate = opaque.predicate(tree) as? Self else {

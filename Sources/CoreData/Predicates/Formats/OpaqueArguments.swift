@@ -61,9 +61,8 @@ struct OpaqueArguments {
       return .constant(LivingCoordinators.entity(named: name) ?? EntityDescription(name))
     case .evaluatedObject: return .evaluatedObject
     case .variable(let name): return values[name].map { .constant($0) } ?? .variable(name)
-    case .keyPath(let base, let keys): return keyPath(base, keys.joined(separator: "."))
-    case .aggregate(.count, .keyPath(let base, let keys)):
-      return keyPath(base, (keys + ["@count"]).joined(separator: "."))
+    case .keyPath(let base, let keys): return keyPath(base, keys)
+    case .aggregate(.count, .keyPath(let base, let keys)): return keyPath(base, keys + ["@count"])
     case .aggregate(.count, let members):
       if case .subquery = members { return .keyPath(expression(members), "@count") }
       return .function(nil, FetchAggregate.count.selector, [expression(members)])
@@ -77,8 +76,23 @@ struct OpaqueArguments {
     }
   }
 
-  private func keyPath(_ base: FetchExpression, _ path: String) -> NSExpression.Kind {
-    base == .evaluatedObject ? .keyPath(nil, path) : .keyPath(expression(base), path)
+  private func keyPath(_ base: FetchExpression, _ keys: [String]) -> NSExpression.Kind {
+    let path = keys.joined(separator: ".")
+    if base == .evaluatedObject { return .keyPath(nil, path) }
+    guard let (call, rest) = MemoryCall.read(base, keys) else { return .keyPath(expression(base), path) }
+    let called = kind(of: call)
+    return rest.isEmpty ? called : .keyPath(NSExpression(called), rest.joined(separator: "."))
+  }
+
+  private func kind(of call: MemoryCall) -> NSExpression.Kind {
+    let arguments = call.arguments.map(expression)
+    switch call.kind {
+    case .function: return .function(nil, call.name, arguments)
+    case .method: return .function(arguments[0], call.name, Array(arguments.dropFirst()))
+    case .fetch:
+      // The reader takes a Boolean only.
+      return .fetch(arguments[0], arguments[1], call.arguments[2] == .constant(.boolean(true)))
+    }
   }
 }
 

@@ -250,7 +250,25 @@ struct OpenedEnvironment {
   ) throws -> OpaquePointer {
     var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS) | options.environmentFlags
     if !canWrite { flags |= UInt32(MDB_RDONLY) }
-    if !canWrite && options.isReadOnly && isFixed(file) { flags |= UInt32(MDB_NOLOCK) }
+    let mayOmitLock = !canWrite && options.isReadOnly
+    let isFixed = mayOmitLock && Self.isFixed(file)
+    if isFixed { flags |= UInt32(MDB_NOLOCK) }
+    let (handle, code) = tryOpening(file, options, flags)
+    if let handle { return handle }
+    guard mayOmitLock, !isFixed, [EACCES, EPERM].contains(code), !mayBeWritten(file.path) else {
+      throw openFailure(code, file, mayOmitLock: mayOmitLock)
+    }
+    // This user may not use the lock file, and nobody is to write the store.
+    try requireUnused(file)
+    let (unlocked, failure) = tryOpening(file, options, flags | UInt32(MDB_NOLOCK))
+    guard let unlocked else { throw openFailure(failure, file, mayOmitLock: true) }
+    return unlocked
+  }
+
+  /// LMDB's environment, or nil and its code.
+  private static func tryOpening(
+    _ file: StoreFile, _ options: EnvironmentOptions, _ flags: UInt32
+  ) -> (handle: OpaquePointer?, code: Int32) {
     let sizes =
       options.mapSize.map { [max($0, 1 << 16).roundedUp(to: 1 << 16)][...] }
       ?? mapLadder(openCount: EnvironmentRegistry.current.count)
@@ -266,23 +284,41 @@ struct OpenedEnvironment {
       // LMDB stops the process when it finds its own structures broken; at least say why.
       mdb_env_set_assert(environment, reportAssertion)
       code = FileMaking.run { mdb_env_open(environment, file.path, flags, 0o600) } ?? FileMaking.code
-      if code == 0 { return environment }
+      if code == 0 { return (environment, 0) }
       mdb_env_close(environment)
       // Some tools that limit the address space (valgrind) say EINVAL where the kernel says ENOMEM.
       guard code == ENOMEM || code == EINVAL else { break }
     }
-    throw openFailure(code, file)
+    return (nil, code)
   }
 
   /// Whether neither this process nor any other may write the store, its lock file or their folder, as their permissions are: then there is
   /// nobody to be locked out, and a lock file could not be made. Root may write everything, and is told by the first descriptor.
   private static func isFixed(_ file: StoreFile) -> Bool {
-    func mayBeWritten(_ path: String) -> Bool {
-      var status = stat()
-      return stat(path, &status) != 0 || status.st_mode & 0o222 != 0
-    }
     if mayBeWritten(file.path) || mayBeWritten(file.directory) { return false }
     return access(file.lockPath, F_OK) != 0 || !mayBeWritten(file.lockPath)
+  }
+
+  /// Whether anybody may write what has that name, as its permissions are. Root may in any case.
+  private static func mayBeWritten(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) != 0 || status.st_mode & 0o222 != 0
+  }
+
+  /// Refuses to read without a lock what another process has open: it may be root's, which may write what no permission allows. As far as this user may look.
+  private static func requireUnused(_ file: StoreFile) throws {
+    // This process has no locks on it, so closing it drops none.
+    let descriptor = file.system.open(file.lockPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if descriptor < 0 { return }
+    defer { _ = file.system.close(descriptor) }
+    guard let process = try file.holderOfFirstByte(descriptor) else { return }
+    let name = process > 0 ? " (\(process))" : ""
+    throw StorageError(
+      .busy, operation: "fcntl", path: file.path,
+      detail: """
+        Another process\(name) has the store open, which this user can only read without a lock. Close it there, \
+        or give this user the permission to write the lock file beside the store (chmod a+rw \(file.lockPath)).
+        """)
   }
 
   private static func verify(
@@ -318,15 +354,22 @@ struct OpenedEnvironment {
       detail: "The lock file beside the store was replaced or removed while it was being opened.")
   }
 
-  private static func openFailure(_ code: Int32, _ file: StoreFile) -> StorageError {
+  /// - Parameter mayOmitLock: Whether the store is opened to be read, by somebody who may not write it.
+  private static func openFailure(_ code: Int32, _ file: StoreFile, mayOmitLock: Bool) -> StorageError {
     switch code {
     case EACCES, EPERM, EROFS:
       let isThere = (try? file.lockIdentity()) != nil
-      return StorageError(
-        code, "mdb_env_open", path: file.path,
-        detail: isThere
-          ? "LMDB needs to write the lock file beside the store, even for reading."
-          : "LMDB needs to create a lock file beside the store, even for reading.")
+      var detail =
+        "LMDB needs to \(isThere ? "write the" : "create a") lock file beside the store, even for reading."
+      if code != EROFS {
+        detail += isThere ? " Give this user" : " Make an empty one, and give this user"
+        detail += " the permission to write it (\(isThere ? "" : "touch and ")chmod a+rw \(file.lockPath))."
+        if mayOmitLock {
+          detail += " Or, if nobody is to write the store any more, take that permission from everybody"
+          detail += " (chmod a-w \(file.path)): then it is read without a lock."
+        }
+      }
+      return StorageError(code, "mdb_env_open", path: file.path, detail: detail)
     case MDB_INVALID, MDB_VERSION_MISMATCH:
       return StorageError(
         code, "mdb_env_open", path: file.path,

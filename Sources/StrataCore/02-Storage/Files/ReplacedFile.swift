@@ -44,6 +44,14 @@ extension StoreFile {
     }
   }
 
+  /// The same where the store is too damaged to say which files are its own: those that its name stands for.
+  func nameReplacedByName() throws {
+    for path in StoreDraft.exchanged(with: self) {
+      let code = system.renameExclusively(path, self.path(of: try makeReplaced()))
+      if code != 0 { throw StorageError(-code, "rename", path: path) }
+    }
+  }
+
   /// Removes these files, as far as they have names of replaced files of this store.
   func remove(_ files: [ReplacedFile]) throws {
     for file in files where isReplacedName(file.name) {

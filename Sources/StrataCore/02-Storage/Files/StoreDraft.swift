@@ -23,10 +23,20 @@ final class StoreDraft: Sendable {
     self.destination = destination
     var path = destination.temporaryName(purpose.rawValue)
     // When a crash cuts off an exchange of names, the store's old file has the draft's: it is known by its number.
-    if purpose == .migration, let inode = (try? destination.status())?.identity.inode { path += ".\(inode)" }
+    if purpose == .migration, let inode = (try? destination.status())?.identity.inode {
+      path += ".\(Self.mark(of: destination)).\(inode)"
+    }
     let file = StoreFile(path: path, directory: destination.directory, system: destination.system)
     self.file = file
     Self.living.withLock { $0[file.path] = file }
+  }
+
+  /// Which store of the folder a draft is beside, as its name tells.
+  static func mark(of destination: StoreFile) -> String {
+    let name = destination.path.split(separator: "/").last.map(String.init) ?? ""
+    // FNV-1a: the same in every process.
+    let hash = name.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return String(hash, radix: 36)
   }
 
   deinit { if Self.living.withLock({ $0[file.path] != nil }) { remove() } }
@@ -129,6 +139,16 @@ final class StoreDraft: Sendable {
         isAbandoned(path, process, file.system)
       else { return nil }
       return path
+    }
+  }
+
+  /// Those of them that are old files of the store itself, as their names tell: where the store cannot say which ones are its own. None of those that earlier
+  /// versions have made drafts for.
+  static func exchanged(with file: StoreFile) -> [String] {
+    let mark = mark(of: file)
+    return exchanged(beside: file).filter { path in
+      let parts = (path.split(separator: "/").last ?? "").split(separator: ".")
+      return parts.count > 2 && parts[parts.count - 2] == mark
     }
   }
 

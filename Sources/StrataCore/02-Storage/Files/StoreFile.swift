@@ -14,7 +14,10 @@ struct StoreFile: Sendable {
   let system: FileSystem
 
   /// LMDB's lock file.
-  var lockPath: String { path + "-lock" }
+  var lockPath: String { path + Self.lockSuffix }
+
+  /// The longest of what the names of the files beside a store end in without which it is of no use.
+  private static let lockSuffix = "-lock"
 
   /// The log of small commits, while a process has the store open or when one was killed.
   var logPath: String { path + "-log" }
@@ -28,7 +31,7 @@ struct StoreFile: Sendable {
 
   /// Finds the directory of `path`.
   ///
-  /// - Throws: `.invalid` for a path that cannot name a file, `.missing` when its directory does not exist.
+  /// - Throws: `.invalid` for a path that cannot name a file, or is too long for the files beside a store, `.missing` when its directory does not exist.
   init(_ path: String, _ system: FileSystem) throws {
     let name = path.split(separator: "/", omittingEmptySubsequences: true).last.map(String.init) ?? ""
     guard !path.utf8.contains(0), !path.hasSuffix("/"), !["", ".", ".."].contains(name) else {
@@ -44,6 +47,23 @@ struct StoreFile: Sendable {
       self.path = (directory == "/" ? "" : directory) + "/" + name
       self.system = system
     }
+    try requireRoomForSuffix(name)
+  }
+
+  /// Refuses a name with which the lock file could not have one: before a store is made that nobody could open.
+  private func requireRoomForSuffix(_ name: String) throws {
+    // The file system says what is too long for it. What else is wrong with that name is found later, by those who use it.
+    var status = stat()
+    guard lstat(lockPath, &status) != 0, errno == ENAMETOOLONG else { return }
+    let (suffix, longest) = (Self.lockSuffix, pathconf(directory, Int32(_PC_NAME_MAX)))
+    let isName = longest > 0 && name.utf8.count + suffix.utf8.count > longest
+    throw StorageError(
+      .invalid, code: ENAMETOOLONG, operation: "lstat", path: path,
+      detail: isName
+        ? """
+        The store's name takes \(name.utf8.count) bytes and may take \(longest - suffix.utf8.count) here: the \
+        lock file beside it has the same name with “\(suffix)” behind it.
+        """ : "The store's path takes \(path.utf8.count) bytes, too many for the lock file beside it.")
   }
 
   /// What lies at the data file's name; nil when nothing does.

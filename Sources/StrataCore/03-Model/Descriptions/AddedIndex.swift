@@ -63,7 +63,7 @@ extension IndexSchema {
     self.init(
       number: number, name: name, owner: owner, parts: parts, isUnique: isUnique,
       signature: (isUnique ? "unique\n" : "index\n") + signature
-        + (condition.map { "where \($0.text)\n" } ?? ""),
+        + (condition?.signature ?? ""),
       condition: condition, conditionSlots: conditionSlots)
   }
 }

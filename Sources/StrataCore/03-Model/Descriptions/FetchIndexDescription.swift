@@ -122,4 +122,22 @@ package struct IndexCondition: Sendable, Hashable, Codable {
   }
 
   private enum CodingKeys: String, CodingKey { case text, keys }
+
+  /// What the signature of an index says of it. Another one than of earlier versions where these found other rows: an index of theirs is built anew.
+  package var signature: String { "where \(text)\n" + (looksForNothing ? "parts\n" : "") }
+
+  /// Whether an empty text may be looked for in others: none has it, but every text had it once. Marks alone are nothing without diacritics.
+  /// What is written within quotes may look like it, which costs one more pass over the rows.
+  private var looksForNothing: Bool {
+    for word in [" BEGINSWITH", " CONTAINS", " ENDSWITH"] {
+      var rest = text[...]
+      while let place = rest.range(of: word) {
+        rest = rest[place.upperBound...]
+        let options = rest.first == "[" ? rest.prefix { $0 != "]" } : ""
+        let operand = rest.dropFirst(options.isEmpty ? 0 : options.count + 1)
+        if options.contains("d") || operand.hasPrefix(" \"\"") { return true }
+      }
+    }
+    return false
+  }
 }

@@ -40,7 +40,8 @@ public final class ManagedObjectModel: NSObject, @unchecked Sendable {
   private var members: [EntityDescription] = []
   private(set) var entitiesByConfiguration: [String: [EntityDescription]] = [:]
   private var isFrozen = false
-  private let compiled = Mutex<Schema?>(nil)
+  /// Does not refer back to the model: see `Schema`.
+  private let compiled = Mutex<CompiledModel?>(nil)
 
   /// A model without entities.
   public override init() { super.init() }
@@ -78,21 +79,23 @@ public final class ManagedObjectModel: NSObject, @unchecked Sendable {
 
   // MARK: Use
 
-  /// Freezes the model (rule 298) and compiles it; later calls return the same schema.
+  /// Freezes the model (rule 298) and compiles it, the first time. The schema keeps the model alive, and not the other way round; later calls return
+  /// one with the same entities, indexes and relationships.
   ///
   /// - Throws: ``ModelError`` with every sentence that applies. The model then stays changeable.
   package func schema() throws -> Schema {
-    try compiled.withLock { compiled in
+    let kept = try compiled.withLock { compiled in
       if let compiled { return compiled }
       let sentences = ModelValidation.sentences(of: self)
       guard sentences.isEmpty else {
         throw ModelError(sentences, places: declarations)
       }
-      let schema = try SchemaCompiler(model: self).compile()
+      let new = try SchemaCompiler(model: self).compile()
       freeze()
-      compiled = schema
-      return schema
+      compiled = new
+      return new
     }
+    return Schema(self, kept)
   }
 
   /// What the classes of the entities declare.

@@ -1,9 +1,14 @@
 import Foundation
 
 /// A model frozen and compiled: entities, slots, layouts and indexes by number. Immutable.
+///
+/// It keeps its model alive. The model keeps ``CompiledModel`` and not this: else neither would ever be freed. What is the same in all schemas of a
+/// model is `compiled`; this is made for each who asks.
 package final class Schema: Sendable {
   /// The model it was compiled from, frozen.
   package let model: ManagedObjectModel
+  /// What was compiled, which the model keeps.
+  let compiled: CompiledModel
   /// The entities; the index is the entity's number. Sorted by name.
   package let entities: [EntitySchema]
   /// The hierarchies; the index is the hierarchy's number.
@@ -23,16 +28,42 @@ package final class Schema: Sendable {
   /// What derived attributes follow from; nil when no entity has any.
   package let derivedSources: DerivedSources?
 
-  private let numbers: [String: Int]
   /// What was found out about the classes of the entities.
+  var memo: Memo { compiled.memo }
+
+  /// The schema of `model`, which keeps `compiled`.
+  init(_ model: ManagedObjectModel, _ compiled: CompiledModel) {
+    self.model = model
+    self.compiled = compiled
+    entities = compiled.entities
+    hierarchies = compiled.hierarchies
+    indexes = compiled.indexes
+    relationships = compiled.relationships
+    hasTransformables = compiled.hasTransformables
+    derivedSources = compiled.derivedSources
+  }
+
+  /// The entity of that name.
+  package func entity(named name: String) -> EntitySchema? { compiled.numbers[name].map { entities[$0] } }
+}
+
+/// What a model is compiled to, once. Kept by the model; refers to its descriptions and not to the model itself, nor do the answers in `memo`.
+final class CompiledModel: Sendable {
+  let entities: [EntitySchema]
+  let hierarchies: [HierarchySchema]
+  let indexes: [IndexSchema]
+  let relationships: [RelationshipSchema]
+  let hasTransformables: Bool
+  let derivedSources: DerivedSources?
+  /// Of the entities, by name.
+  let numbers: [String: Int]
   let memo = Memo()
 
   init(
-    model: ManagedObjectModel, entities: [EntitySchema], hierarchies: [HierarchySchema],
-    indexes: [IndexSchema], relationships: [RelationshipSchema]
+    entities: [EntitySchema], hierarchies: [HierarchySchema], indexes: [IndexSchema],
+    relationships: [RelationshipSchema]
   ) {
     self.relationships = relationships
-    self.model = model
     self.entities = entities
     self.hierarchies = hierarchies
     self.indexes = indexes
@@ -40,9 +71,6 @@ package final class Schema: Sendable {
     derivedSources = DerivedSources(entities: entities, relationships: relationships)
     numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
   }
-
-  /// The entity of that name.
-  package func entity(named name: String) -> EntitySchema? { numbers[name].map { entities[$0] } }
 }
 
 /// The entities below one root. Their rows share a keyspace and a sequence of primary keys.

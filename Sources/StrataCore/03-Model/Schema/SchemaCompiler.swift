@@ -1,6 +1,5 @@
-/// Compiles a valid model into a schema. Pure: neither model nor descriptions change.
+/// Compiles a valid model. Pure: neither model nor descriptions change.
 struct SchemaCompiler {
-  private let model: ManagedObjectModel
   private let descriptions: [EntityDescription]
   private let numbers: [ObjectIdentifier: Int]
   /// The relationships that entities declare themselves; the index is the number.
@@ -8,7 +7,6 @@ struct SchemaCompiler {
   private let relationshipNumbers: [ObjectIdentifier: Int]
 
   init(model: ManagedObjectModel) {
-    self.model = model
     descriptions = model.entities.sorted { ($0.name ?? "") < ($1.name ?? "") }
     numbers = Dictionary(
       uniqueKeysWithValues: descriptions.enumerated().map { (ObjectIdentifier($1), $0) })
@@ -18,7 +16,7 @@ struct SchemaCompiler {
   }
 
   /// - Throws: `ModelError` for an entity whose rows or keys would be too long.
-  func compile() throws(ModelError) -> Schema {
+  func compile() throws(ModelError) -> CompiledModel {
     let roots = descriptions.indices.filter { descriptions[$0].superentity == nil }
     let hierarchies = roots.enumerated().map { number, root in
       HierarchySchema(
@@ -48,9 +46,8 @@ struct SchemaCompiler {
       }
     }
     guard sentences.isEmpty else { throw ModelError(sentences) }
-    return Schema(
-      model: model, entities: entities, hierarchies: hierarchies, indexes: indexes,
-      relationships: relationships)
+    return CompiledModel(
+      entities: entities, hierarchies: hierarchies, indexes: indexes, relationships: relationships)
   }
 
   private func number(of entity: EntityDescription) -> Int? { numbers[ObjectIdentifier(entity)] }

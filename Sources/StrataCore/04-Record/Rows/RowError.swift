@@ -40,3 +40,34 @@ extension RowError: CustomStringConvertible, LocalizedError {
 
   var errorDescription: String? { description }
 }
+
+extension RowError {
+  /// The slot of the value that it is about; nil when it is about the row.
+  var slot: Int? {
+    switch self {
+    case .valueOutsideRow(let slot), .damagedValue(let slot), .incompatibleLayouts(let slot),
+      .wrongType(let slot), .valueTooLong(let slot, _, _):
+      slot
+    case .tooShort, .tooLong, .unknownFormat, .unknownFlags, .wrongChecksum, .wrongFixedLength,
+      .damagedNilBitmap:
+      nil
+    }
+  }
+
+  /// The same as `description`, with the names of entity and property for the number of a slot: what people read.
+  ///
+  /// - Parameter layout: The layout whose slots are meant; nil for the entity's own.
+  func words(in entity: EntitySchema, _ layout: RowLayout? = nil) -> String {
+    let slots = (layout ?? entity.layout).slots
+    guard let slot, slots.indices.contains(slot) else { return description }
+    let value = "The value of \(entity.name).\(slots[slot].name)"
+    return switch self {
+    case .valueOutsideRow: "\(value) lies outside the row."
+    case .damagedValue: "\(value) is damaged."
+    case .incompatibleLayouts: "\(value) in an older row is of another type."
+    case .wrongType: "\(value) is of the wrong type or out of range."
+    case .valueTooLong(_, let count, let limit): "\(value) has \(count) bytes; the limit is \(limit)."
+    default: description
+    }
+  }
+}

@@ -23,10 +23,16 @@ package final class DictionaryCollector {
   private var skipped = 0
   /// What a source of the row at hand has come to.
   private var values: [FetchedDictionary.Value]
+  /// The same for sources of several values, which are members of the row.
+  private var members: [[AttributeValue]]
+  /// Which sources these are.
+  private let isMany: [Bool]
 
   init(_ request: ResolvedDictionaryRequest) {
     self.request = request
     values = Array(repeating: .null, count: request.sources.count)
+    members = Array(repeating: [], count: request.sources.count)
+    isMany = request.sources.map(\.type.isMany)
     if request.isGrouped, request.keys.isEmpty { addGroup([]) }
   }
 
@@ -44,6 +50,10 @@ package final class DictionaryCollector {
   ) throws -> Bool {
     counters?.collected += 1
     for place in sources.sources.indices {
+      if isMany[place], case .expression(let expression) = sources.sources[place] {
+        members[place] = try evaluation.evaluate(expression, for: node).all
+        continue
+      }
       let value: AttributeValue =
         switch sources.sources[place] {
         case .slot(let slot): try evaluation.view.value(node, slot)
@@ -119,6 +129,10 @@ package final class DictionaryCollector {
     for (place, aggregate) in request.aggregates.enumerated() {
       guard let source = aggregate.source else {
         accumulators[first + place].add(count: 1)
+        continue
+      }
+      if isMany[source] {
+        for value in members[source] { accumulators[first + place].add(value) }
         continue
       }
       switch values[source] {

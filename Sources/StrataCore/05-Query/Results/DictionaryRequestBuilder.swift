@@ -104,8 +104,14 @@ struct DictionaryRequestBuilder {
   }
 
   /// The number of what is computed for every row.
-  private mutating func source(_ expression: FetchExpression, _ name: String) throws -> Int {
-    if let known = sourceNumbers[expression] { return known }
+  /// - Parameter allowsMany: Whether there may be several values for each row, as an aggregate takes them.
+  private mutating func source(
+    _ expression: FetchExpression, _ name: String, allowsMany: Bool = false
+  ) throws -> Int {
+    if let known = sourceNumbers[expression] {
+      if sources[known].type.isMany, !allowsMany { throw fault(.toManyColumn, name) }
+      return known
+    }
     let found: ResolvedDictionaryRequest.Source
     if let slot = plainSlot(expression) {
       let attribute = entity.attributes[slot]
@@ -116,7 +122,7 @@ struct DictionaryRequestBuilder {
         expression: .path(.object(up: 0), steps: [], slot: slot), type: type, slot: slot)
     } else {
       let (resolved, type) = try resolver.expression(expression)
-      if type.isMany { throw fault(.toManyColumn, name) }
+      if type.isMany, !allowsMany { throw fault(.toManyColumn, name) }
       found = ResolvedDictionaryRequest.Source(expression: resolved, type: type, slot: nil)
     }
     sources.append(found)
@@ -139,21 +145,23 @@ struct DictionaryRequestBuilder {
   /// The aggregate of the rows that an expression is; nil when it is none. One of the members of a to-many relationship is a value
   /// of each row.
   private func aggregate(_ expression: FetchExpression) throws -> (FetchAggregate, FetchExpression)? {
-    switch expression {
-    case .aggregate(let function, let values):
-      return try isMany(values) ? nil : (function, values)
-    case .keyPath(let base, let keys):
-      let names: [String: FetchAggregate] = [
-        "@count": .count, "@sum": .sum, "@avg": .average, "@min": .minimum, "@max": .maximum,
-      ]
-      guard let place = keys.firstIndex(where: { $0.hasPrefix("@") }), let function = names[keys[place]]
-      else {
-        return nil
-      }
-      let path = Array(keys[..<place] + keys[(place + 1)...])
-      let values = path.isEmpty ? base : FetchExpression.keyPath(base: base, keys: path)
-      return try isMany(values) ? nil : (function, values)
-    default: return nil
+    guard let (function, values) = expression.aggregated, try !isMany(values) else { return nil }
+    return (function, values)
+  }
+
+  /// The aggregate of the rows of a group, or of the members that all of these rows have together, that an expression is; nil when it is none.
+  private func groupAggregate(_ expression: FetchExpression) throws -> (FetchAggregate, FetchExpression)? {
+    guard let (function, values) = expression.aggregated else { return nil }
+    if try isMany(values), !Self.areMembers(values) { return nil }
+    return (function, values)
+  }
+
+  /// Whether many values are those of members that each row has: not a list, nor anything of objects that are named.
+  private static func areMembers(_ values: FetchExpression) -> Bool {
+    switch values {
+    case .keyPath(let base, _): base == .evaluatedObject || areMembers(base)
+    case .subquery(let members, _, _): areMembers(members)
+    default: false
     }
   }
 
@@ -189,7 +197,7 @@ struct DictionaryRequestBuilder {
     var number: Int?
     var zero = AttributeValue.integer(0)
     if values != .evaluatedObject || function != .count {
-      let source = try source(values, words)
+      let source = try source(values, words, allowsMany: true)
       let type = sources[source].type
       let isNumeric = function == .sum || function == .average
       if case .value(let kind) = type.kind {
@@ -202,8 +210,8 @@ struct DictionaryRequestBuilder {
         if function == .sum {
           zero = kind == .decimal ? .decimal(0) : kind == .double || kind == .float ? .double(0) : .integer(0)
         }
-      } else if type.isObject, function != .count {
-        throw fault(.wrongAggregate(words, found: type.words(schema)), nil)
+      } else if type.isObject || type.kind == .entity, function != .count {
+        throw fault(.wrongAggregate(words, found: ResolvedType(kind: type.kind).words(schema)), nil)
       }
       number = source
     }
@@ -218,7 +226,7 @@ struct DictionaryRequestBuilder {
     _ expression: FetchExpression, _ name: String
   ) throws -> ResolvedDictionaryRequest.Output {
     if let key = keyExpressions.firstIndex(of: expression) { return .key(key) }
-    if let (function, values) = try aggregate(expression) {
+    if let (function, values) = try groupAggregate(expression) {
       return .aggregate(try number(ofAggregate: function, values, expression))
     }
     return .computed(
@@ -235,7 +243,7 @@ struct DictionaryRequestBuilder {
     if let key = keyExpressions.firstIndex(of: part) {
       return .variable(ResolvedDictionaryRequest.variable(.key(key)))
     }
-    if bound.isEmpty, let (function, values) = try aggregate(part) {
+    if bound.isEmpty, let (function, values) = try groupAggregate(part) {
       let number = try number(ofAggregate: function, values, part)
       return .variable(ResolvedDictionaryRequest.variable(.aggregate(number)))
     }

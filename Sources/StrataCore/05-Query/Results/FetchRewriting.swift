@@ -48,3 +48,19 @@ extension FetchPredicate {
     }
   }
 }
+
+extension FetchExpression {
+  /// The aggregate and what it is of, for every spelling: `max:(age)`, `age.@max`, `@max.age`; nil for what is none.
+  var aggregated: (FetchAggregate, FetchExpression)? {
+    switch self {
+    case .aggregate(let aggregate, let values): return (aggregate, values)
+    case .keyPath(let base, let keys):
+      guard let place = keys.firstIndex(where: { $0.hasPrefix("@") }),
+        let aggregate = FetchAggregate(collectionOperator: String(keys[place].dropFirst()))
+      else { return nil }
+      let path = Array(keys[..<place] + keys[(place + 1)...])
+      return (aggregate, path.isEmpty ? base : .keyPath(base: base, keys: path))
+    default: return nil
+    }
+  }
+}

@@ -22,6 +22,7 @@ struct ResolvedDictionaryRequest: Sendable {
   /// What is computed for every row.
   struct Source: Sendable {
     let expression: ResolvedExpression
+    /// Of many values for aggregates of members only.
     let type: ResolvedType
     /// The slot whose value it is, when it is nothing more.
     let slot: Int?

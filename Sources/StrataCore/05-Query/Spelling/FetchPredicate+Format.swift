@@ -28,6 +28,13 @@ extension FetchPredicate {
     self = try FormatParser.predicate(format, [], objects: objects)
   }
 
+  /// A predicate for memory: its functions may be those of ``MemoryCall``, which no store resolves.
+  ///
+  /// - Throws: ``PredicateSyntaxError``; see `init(format:_:)`.
+  package init(memoryFormat format: String, _ arguments: [Any?]) throws {
+    self = try FormatParser.predicate(format, arguments, allowsMemory: true)
+  }
+
   /// The predicate as a format string, which `FetchPredicate(format:)` reads back. Values without a literal are written as casts.
   public var predicateFormat: String { FormatText.predicate(self) }
 }
@@ -45,6 +52,13 @@ extension FetchExpression {
   /// - Throws: ``PredicateSyntaxError``; see `FetchPredicate.init(format:_:)`.
   public init(format: String, argumentArray: [Any?]?) throws {
     self = try FormatParser.expression(format, argumentArray ?? [])
+  }
+
+  /// An expression for memory: its functions may be those of ``MemoryCall``, which no store resolves.
+  ///
+  /// - Throws: ``PredicateSyntaxError``; see `FetchPredicate.init(format:_:)`.
+  package init(memoryFormat format: String, _ arguments: [Any?]) throws {
+    self = try FormatParser.expression(format, arguments, allowsMemory: true)
   }
 }
 

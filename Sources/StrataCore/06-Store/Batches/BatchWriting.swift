@@ -247,7 +247,7 @@ final class BatchWriting {
     } catch {
       throw StorageError(
         .tooLarge, operation: "batch", path: parts.environment.path,
-        detail: "The row \(entity.name)/p\(key) cannot take the values: \(error)")
+        detail: "The row \(entity.name)/p\(key) cannot take the values: \(error.words(in: entity))")
     }
   }
 

@@ -98,7 +98,8 @@ struct StoreChecker {
     do {
       try RowDecoder.validate(bytes, primaryKey: key, layout: layout, verifyChecksum: false)
     } catch {
-      return report(.rowUnreadable, "\(place): \(error)")
+      let words = error.words(in: parts.schema.entities[entity], layout)
+      return report(.rowUnreadable, "\(place): \(words)")
     }
     do {
       try RowDecoder.validate(bytes, primaryKey: key, layout: layout, verifyChecksum: true)

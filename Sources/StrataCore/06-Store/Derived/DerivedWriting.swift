@@ -182,9 +182,17 @@ struct DerivedWriting: ~Copyable {
   ) throws {
     let stamp = RowStamp(
       layoutNumber: catalogue.layoutNumbers[entity.number], entityCode: catalogue.entityCodes[entity.number])
-    let (row, externals) = try RowEncoder.encode(
-      layout: entity.layout, stamp: stamp, primaryKey: address.key, version: version, base: old.keeper,
-      draft: draft, into: &rowWriter)
+    let (row, externals): (RowSnapshot, [ExternalValue])
+    do {
+      (row, externals) = try RowEncoder.encode(
+        layout: entity.layout, stamp: stamp, primaryKey: address.key, version: version, base: old.keeper,
+        draft: draft, into: &rowWriter)
+    } catch {
+      throw StorageError(
+        .tooLarge, operation: "save", path: parts.environment.path,
+        detail:
+          "A derived value of \(entity.name)/p\(address.key) cannot be stored: \(error.words(in: entity))")
+    }
     let new = StoredRow(base: row.base, count: Int(row.count), entity: entity.number, keeper: row)
     try collectIndexChanges(
       address, places[address] == nil ? old : nil, new, externals, entity, transaction.read)

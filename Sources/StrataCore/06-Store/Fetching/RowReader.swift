@@ -74,7 +74,7 @@ struct RowReader {
         try RowDecoder.checkBounds(bytes, layout)
       }
     } catch {
-      throw damaged(primaryKey, error)
+      throw damaged(primaryKey, error, entity)
     }
     return StoredRow(base: base, count: bytes.count, entity: entity)
   }
@@ -121,16 +121,24 @@ struct RowReader {
     }
     let stamp = RowStamp(
       layoutNumber: catalogue.layoutNumbers[entity], entityCode: catalogue.entityCodes[entity])
-    do {
-      if parts.verifiesChecksums {
-        try RowDecoder.validate(bytes, primaryKey: primaryKey, layout: old)
+    if parts.verifiesChecksums {
+      do { try RowDecoder.validate(bytes, primaryKey: primaryKey, layout: old) } catch {
+        throw damaged(primaryKey, error, entity, old)
       }
+    }
+    do {
       let transcoder = try catalogue.transcoder(from: old, number: layoutNumber, entity: entity)
       var writer = RowSlabWriter(expectedLength: bytes.count)
       let snapshot = try transcoder.transcode(bytes, primaryKey: primaryKey, stamp: stamp, into: &writer)
       return StoredRow(base: snapshot.base, count: Int(snapshot.count), entity: entity, keeper: snapshot)
     } catch {
-      throw damaged(primaryKey, error)
+      // What is wrong with the bytes is told in slots of the layout that they are in.
+      let isAboutNew =
+        switch error {
+        case .incompatibleLayouts, .wrongType, .valueTooLong: true
+        default: false
+        }
+      throw damaged(primaryKey, error, entity, isAboutNew ? nil : old)
     }
   }
 
@@ -192,8 +200,15 @@ struct RowReader {
     }
   }
 
+  /// - Parameters:
+  ///   - entity: The number of the row's entity, if it is known.
+  ///   - layout: The layout whose slots the error means; nil for the entity's own.
   @inline(never)
-  private func damaged(_ primaryKey: UInt64, _ error: RowError) -> StorageError {
-    parts.damaged("The row p\(primaryKey) is damaged: \(error)")
+  private func damaged(
+    _ primaryKey: UInt64, _ error: RowError, _ entity: Int? = nil, _ layout: RowLayout? = nil
+  ) -> StorageError {
+    let words =
+      entity.map { error.words(in: parts.schema.entities[$0], layout) } ?? error.description
+    return parts.damaged("The row p\(primaryKey) is damaged: \(words)")
   }
 }

@@ -19,7 +19,10 @@ extension LMDBStore {
     let mark = try JSONEncoder.sorted.encode(added)
     let isNew = try await write { transaction in
       let others = try StoredIndexes.added(parts.meta, transaction.read)
-      if let other = others.first(where: { $0.qualifiedName == added.qualifiedName }) {
+      // One that means nothing here, of a model whose version was ignored, gives its name up.
+      if let other = others.first(where: { $0.qualifiedName == added.qualifiedName }),
+        StoredIndexes.compiled(other, parts.schema) != nil
+      {
         guard other == added else { throw added.isTaken }
         return false
       }

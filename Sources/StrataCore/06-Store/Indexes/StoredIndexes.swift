@@ -47,9 +47,7 @@ struct StoredIndexes: Sendable {
     let added = try Self.added(parts.meta, transaction)
     for index in added where !own.contains(index.qualifiedName) {
       // One that means nothing here is foreign.
-      guard let compiled = try? index.compiled(number: all.count, schema),
-        Self.isSound(compiled, schema)
-      else { continue }
+      guard let compiled = Self.compiled(index, number: all.count, schema) else { continue }
       let name = Self.keyspaceName(index.qualifiedName)
       let isHeld = parts.rows[schema.entities[compiled.owner].hierarchyNumber] != nil
       let keyspace = isHeld ? open.first { $0.name == name } : nil
@@ -80,10 +78,11 @@ struct StoredIndexes: Sendable {
     self.addedByEntity = addedByEntity
   }
 
-  /// Whether the predicate of an index means something here.
-  private static func isSound(_ index: IndexSchema, _ schema: Schema) -> Bool {
-    do { _ = try IndexFilter.of(index, schema) } catch { return false }
-    return true
+  /// An index that was added, compiled for the schema; nil when it, or its predicate, means nothing here: it speaks of attributes of another model.
+  static func compiled(_ added: AddedIndex, number: Int = 0, _ schema: Schema) -> IndexSchema? {
+    guard let index = try? added.compiled(number: number, schema) else { return nil }
+    do { _ = try IndexFilter.of(index, schema) } catch { return nil }
+    return index
   }
 
   /// Whether fetches may look into the index.

@@ -164,10 +164,22 @@ extension LMDBStore {
   /// What a killed migration has left beside the store under its draft's name gets its own, by which it goes with the store. The store may be in
   /// whatever state.
   private static func nameReplacedFiles(at url: URL) {
-    guard let file = try? StoreFile(url.path, .system), !StoreDraft.exchanged(beside: file).isEmpty,
-      let files = try? replacedFiles(at: url)
-    else { return }
-    try? file.nameReplaced(files)
+    guard let file = try? StoreFile(url.path, .system) else { return }
+    try? nameReplacedFiles(beside: file, at: url)
+  }
+
+  /// The same.
+  /// - Throws: ``StorageError`` when a file cannot be given its name.
+  static func nameReplacedFiles(beside file: StoreFile, at url: URL) throws {
+    if StoreDraft.exchanged(beside: file).isEmpty { return }
+    let files: [ReplacedFile]
+    do { files = try replacedFiles(at: url) } catch {
+      // A store that is damaged does not say which are its own; one that cannot be read now does later.
+      let kind = (error as? StorageError)?.kind ?? .damaged
+      if [.damaged, .truncated, .notADatabase].contains(kind) { try file.nameReplacedByName() }
+      return
+    }
+    try file.nameReplaced(files)
   }
 
   /// Empties the store at `url`, whatever state it is in; the file stays (rule 329). What is left is an empty store, 8 KiB in size, which becomes a

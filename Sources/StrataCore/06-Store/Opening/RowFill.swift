@@ -122,9 +122,15 @@ struct RowFills: Sendable {
       )
       let draft = RowDraft.make(entity.layout, defaults: fill.values)
       var writer = RowSlabWriter()
-      let row = try RowEncoder.encode(
-        layout: entity.layout, stamp: stamp, primaryKey: 0, version: 1, base: nil, draft: draft, into: &writer
-      )
+      let row: (snapshot: RowSnapshot, externals: [ExternalValue])
+      do {
+        row = try RowEncoder.encode(
+          layout: entity.layout, stamp: stamp, primaryKey: 0, version: 1, base: nil, draft: draft,
+          into: &writer)
+      } catch {
+        throw StorageError(
+          .tooLarge, operation: "migrate", path: parts.environment.path, detail: error.words(in: entity))
+      }
       guard row.externals.isEmpty else {
         throw StorageError(
           .tooLarge, operation: "migrate", path: parts.environment.path,

@@ -113,7 +113,7 @@ struct BatchRowMaker: ~Copyable {
         into: &slab)
       try rows.append(row, key: key, externals: externals, given: given)
     } catch let error as RowError {
-      throw placed(CoreDataError(.managedObjectValidation, "A row of \(bound.entity.name): \(error)"))
+      throw placed(CoreDataError(error, in: bound.entity))
     }
   }
 

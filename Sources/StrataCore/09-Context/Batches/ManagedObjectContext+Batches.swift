@@ -53,17 +53,18 @@ extension ManagedObjectContext {
     var specification = FetchSpecification(entityName: entity.name, predicate: request.predicate)
     specification.includesSubentities = request.includesSubentities
     specification.affectedStores = request.affectedStores
-    let resolved = try resolved(specification)
+    let resolved = try resolved(specification, ofStored: true)
     var operations: [(StoreBatch.Operation, StoreBinding)] = []
     for binding in bindings(for: resolved, specification) {
-      let assignments = try assignments(request.propertiesToUpdate, entity, binding)
+      let assignments = try assignments(request.propertiesToUpdate, entity, binding, specification)
       operations.append((.update(BatchUpdate(request: resolved, assignments: assignments)), binding))
     }
     return try run(operations, request) { $0.updated }
   }
 
   private func assignments(
-    _ values: [String: any Sendable], _ entity: EntitySchema, _ binding: StoreBinding
+    _ values: [String: any Sendable], _ entity: EntitySchema, _ binding: StoreBinding,
+    _ specification: FetchSpecification
   ) throws -> [BatchUpdate.Assignment] {
     guard let bound = binding.entities[entity.number] else { return [] }
     let properties = BatchProperties(bound, binding, schema)
@@ -76,7 +77,8 @@ extension ManagedObjectContext {
     for (name, value) in values.sorted(by: { $0.key < $1.key }) {
       if let expression = value as? FetchExpression {
         let slot = try properties.slot(name)
-        try assign(slot, try properties.resolved(expression, slot))
+        try assign(
+          slot, try settling(expression, of: specification) { try properties.resolved($0, slot) })
         continue
       }
       try properties.forEachValue(name, value) { slot, value in
@@ -98,7 +100,7 @@ extension ManagedObjectContext {
       var specification = asked.entityName.isEmpty ? try self.specification(of: asked) : asked
       specification.affectedStores = request.affectedStores
       _ = try batchEntity(specification.entityName)
-      let resolved = try resolved(specification)
+      let resolved = try resolved(specification, ofStored: true)
       let stores = bindings(for: resolved, specification)
       if stores.count > 1, resolved.limit > 0 || resolved.offset > 0 {
         throw CoreDataError(

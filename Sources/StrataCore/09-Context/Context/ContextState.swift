@@ -43,7 +43,7 @@ struct SavingState {
   /// What a module adds to one save.
   struct Listing {
     private var prepare: (() -> Void)?
-    private(set) var saved: [ManagedObjectID] = []
+    private(set) var saved = SavedObjects()
 
     init(prepare: @escaping () -> Void) { self.prepare = prepare }
 
@@ -51,10 +51,24 @@ struct SavingState {
       defer { prepare = nil }
       return prepare
     }
-    mutating func end(_ outcome: ManagedObjectContext.SaveOutcome) {
+    /// The stores have written what the context has changed itself.
+    mutating func noteInserted(_ outcome: ManagedObjectContext.SaveOutcome) {
       // Stores that wrote without calling back have listed nothing.
       let isListed = outcome.insertedIDs.count == outcome.inserted.count
-      saved = isListed ? outcome.insertedIDs : outcome.inserted.map { $0.objectID.with(isTemporary: false) }
+      saved.inserted =
+        isListed ? outcome.insertedIDs : outcome.inserted.map { $0.objectID.with(isTemporary: false) }
+    }
+    /// All that the save has written is known, and no hook or observer has been told of it.
+    ///
+    /// - Parameter merged: What new objects have become.
+    mutating func end(_ outcome: ManagedObjectContext.SaveOutcome, merged: [ManagedObject]) {
+      // Behind this context's own is what children had inserted.
+      for object in outcome.inserted.dropFirst(saved.inserted.count) {
+        saved.inserted.append(object.objectID.with(isTemporary: false))
+      }
+      saved.updated = outcome.updated
+      saved.deleted = outcome.deleted.map { $0.objectID.with(isTemporary: false) }
+      saved.merged = merged
     }
   }
 
@@ -228,6 +242,8 @@ struct EventState {
   var looseReferrers: LooseReferrers?
   /// While the end of an event is told: whose changes that is about.
   var told = ToldChanges()
+  /// Told when undo or redo has changed objects: for modules that save by themselves.
+  var whenTakenBack: (() -> Void)?
 
   mutating func begin() { isRunning = true }
   mutating func end() {
@@ -279,8 +295,10 @@ struct DuplicateState {
   var absorbed: [(home: BoundEntity, primaryKey: UInt64)] = []
   /// What has taken the place of duplicates that children may know.
   var successors: [StratumLayer.Place: ManagedObjectID] = [:]
-  /// Told of a new object that is about to leave, and of the one that has taken its place: for modules whose instances show the record.
-  var whenMerged: ((_ duplicate: ManagedObject, _ kept: ManagedObject) -> Void)?
+  /// A module whose instances show records. `reset()` leaves it there.
+  var follower: DuplicateFollower?
+  /// While somebody follows: new objects that were merged into others since the last save, in their order.
+  private var merged: [MergedObject] = []
   /// What duplicates have become, for the errors of those who still use them; some of the last.
   private var fates: [ManagedObjectID: ManagedObjectID] = [:]
 
@@ -303,6 +321,36 @@ struct DuplicateState {
   mutating func takeAbsorbed() -> [(home: BoundEntity, primaryKey: UInt64)] {
     defer { absorbed = [] }
     return absorbed
+  }
+
+  mutating func noteMerged(_ duplicate: ManagedObject, _ kept: ManagedObject) {
+    if follower != nil { merged.append(MergedObject(duplicate: duplicate, kept: kept)) }
+  }
+
+  mutating func takeMerged() -> [MergedObject] {
+    if merged.isEmpty { return [] }
+    defer { merged = [] }
+    return merged
+  }
+
+  /// What has become of these objects was taken back before it was saved.
+  mutating func forgetMerged(_ states: [ObjectUndoState]) {
+    if merged.isEmpty { return }
+    let objects = Set(states.map { ObjectIdentifier($0.object) })
+    merged.removeAll { objects.contains(ObjectIdentifier($0.duplicate)) }
+  }
+
+  /// Nothing is pending any more.
+  mutating func forgetPending() {
+    absorbed = []
+    merged = []
+  }
+
+  /// Every object has left the context.
+  mutating func reset() {
+    let kept = follower
+    self = DuplicateState()
+    follower = kept
   }
 }
 

@@ -42,10 +42,12 @@ struct EntityClasses {
 
 /// Entities of objects that were made without a context: they are in no store.
 enum UnattachedEntities {
-  private static let known = Mutex<[ObjectIdentifier: BoundEntity]>([:])
+  /// Those that are known, with the schemas, which keep the models: such objects have nothing else that does.
+  private static let known = Mutex<[ObjectIdentifier: (bound: BoundEntity, schema: Schema)]>([:])
+
   /// The entity bound to no store; freezes its model. Traps when the model is wrong or the entity is in none.
   static func bound(_ entity: EntityDescription) -> BoundEntity {
-    if let bound = known.withLock({ $0[ObjectIdentifier(entity)] }) { return bound }
+    if let known = known.withLock({ $0[ObjectIdentifier(entity)] }) { return known.bound }
     guard let model = entity.managedObjectModel else {
       trap("entity \(entity.name ?? "?") belongs to no model, so it has no objects")
     }
@@ -61,7 +63,7 @@ enum UnattachedEntities {
         token: .token(storeIdentifier: ProvisionalStore.noStore, entity: compiled, in: schema),
         stamp: RowStamp(layoutNumber: 0, entityCode: 0), storeIndex: -1)
     } catch { trap("an object was made whose default values cannot be stored: \(error)") }
-    known.withLock { $0[ObjectIdentifier(entity)] = bound }
+    known.withLock { $0[ObjectIdentifier(entity)] = (bound, schema) }
     return bound
   }
 }

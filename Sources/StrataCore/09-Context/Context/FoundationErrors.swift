@@ -20,7 +20,7 @@ package enum FoundationErrors {
         info[NSURLErrorKey] = URL(fileURLWithPath: error.path)
       }
       return CocoaError(fileCode(of: error) ?? code, userInfo: info)
-    case is ModelError, is FetchError, is TextMatchError:
+    case is ModelError, is FetchError, is TextMatchError, is RowError:
       return CocoaError(
         code, userInfo: [NSLocalizedDescriptionKey: "\(error)", NSUnderlyingErrorKey: error as NSError])
     default: return error
@@ -43,6 +43,7 @@ package enum FoundationErrors {
         ? .fileReadNoPermission : .fileWriteNoPermission
     case .readOnlyMedia: return .fileWriteVolumeReadOnly
     case .diskFull, .mapFull: return .fileWriteOutOfSpace
+    case .invalid where error.code == ENAMETOOLONG: return .fileWriteInvalidFileName
     default: return nil
     }
   }

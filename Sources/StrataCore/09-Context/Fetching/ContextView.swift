@@ -190,6 +190,11 @@ final class ContextEvaluation {
     return try evaluation.matches(program, node)
   }
 
+  /// What an expression about the request's objects comes to.
+  func value(of expression: BoundExpression, _ node: ContextView.Node) throws -> AttributeValue {
+    try evaluation.evaluate(expression, for: node).single
+  }
+
   /// The values that an object is sorted by.
   func sortValues(_ node: ContextView.Node) throws -> [AttributeValue] {
     try sorts.map { try evaluation.evaluate($0, for: node).single }

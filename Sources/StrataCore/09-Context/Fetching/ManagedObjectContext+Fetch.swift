@@ -206,9 +206,10 @@ extension ManagedObjectContext {
   }
 
   /// Names made slots.
-  func resolved(_ specification: FetchSpecification) throws -> ResolvedFetchRequest {
+  /// - Parameter ofStored: Whether what is not saved has no say in aggregates of all objects in the condition.
+  func resolved(_ specification: FetchSpecification, ofStored: Bool = false) throws -> ResolvedFetchRequest {
     try requireStores()
-    return try ResolvedFetchRequest(specification, schema: schema)
+    return try settling(specification, ofStored: ofStored) { try ResolvedFetchRequest($0, schema: schema) }
   }
 
   /// The stores a request goes to.

@@ -25,6 +25,7 @@ extension ManagedObjectContext {
         object.adoptLostMembers()
         changes.note(object, .refresh)
       }
+      hideDeletedEnds(of: object)
       return
     }
     if mergeChanges {
@@ -44,6 +45,15 @@ extension ManagedObjectContext {
       }
       object.turnIntoFault()
       knowingLeavers(after: object) { changes.note(object, .refresh) }
+      hideDeletedEnds(of: object)
+    }
+  }
+
+  /// The object's row may name what is deleted here, which it has left for that reason only: that edit is dropped, and the deletion stays.
+  private func hideDeletedEnds(of object: ManagedObject) {
+    if changes.deletedCount == 0 { return }
+    for relationship in object.home.entity.relationships where !relationship.isToMany {
+      deletions.linked.insert(relationship.destinationHierarchy)
     }
   }
 
@@ -151,7 +161,7 @@ extension ManagedObjectContext {
     forgetPending()
     deletions.stopPropagating()
     failures.unfinished = []
-    duplicates = DuplicateState()
+    duplicates.reset()
     event.prefetched = []
     event.looseReferrers = nil
     batchFaulting?.removeAll()
@@ -212,7 +222,7 @@ extension ManagedObjectContext {
     }
     forgetPending()
     failures.unfinished = []
-    duplicates.absorbed = []
+    duplicates.forgetPending()
     if !strata.isEmpty { forgetAllMembers() }
     forgetStrata()
     undoRecorder?.removeAll()

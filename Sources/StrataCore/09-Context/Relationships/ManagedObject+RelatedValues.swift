@@ -30,8 +30,9 @@ extension ManagedObject {
       let state = loadedState(relationship)
       let objects = memberValues(value, relationship)
       for object in objects { _ = contextForLinking(relationship, to: object) }
+      setPrimitiveForeign(objects.filter { !isInSameStore($0) }, relationship)
       var wanted = Set<UInt64>(minimumCapacity: objects.count)
-      let order = objects.map(\.referenceBits).filter { wanted.insert($0).inserted }
+      let order = objects.filter(isInSameStore).map(\.referenceBits).filter { wanted.insert($0).inserted }
       for member in state.members() where !wanted.contains(member.member) { state.remove(member.member) }
       let present = Set(state.members().map(\.member))
       for member in order where !present.contains(member) {
@@ -44,7 +45,22 @@ extension ManagedObject {
     let object = value as? ManagedObject
     if let value, object == nil, !(value is NSNull) { trapNoObject(value, relationship) }
     _ = contextForLinking(relationship, to: object)
+    if let object, !isInSameStore(object) {
+      setPrimitiveForeign([object], relationship)
+      return storePrimitiveReference(0, relationship)
+    }
+    setPrimitiveForeign([], relationship)
     storePrimitiveReference(object?.referenceBits ?? 0, relationship)
+  }
+
+  private final func isInSameStore(_ object: ManagedObject) -> Bool {
+    object.home.storeIndex == home.storeIndex
+  }
+
+  /// Objects of other stores are remembered, so that a save of this object refuses them (rule 146): their keys mean others here.
+  private final func setPrimitiveForeign(_ ends: [ManagedObject], _ relationship: RelationshipSchema) {
+    relations?.foreign.remove(nil, slot: relationship.slot)
+    for end in ends { addForeign(relationship, end) }
   }
 
   // MARK: Primitive changes that are announced
@@ -71,8 +87,13 @@ extension ManagedObject {
     }
   }
 
+  /// What the relationship leads to, objects of other stores included.
   private final func relatedList(_ relationship: RelationshipSchema) -> [ManagedObject] {
-    relationship.isToMany ? members(relationship) : relatedObject(relationship).map { [$0] } ?? []
+    guard relationship.isToMany else { return relatedObject(relationship).map { [$0] } ?? [] }
+    let members = members(relationship)
+    guard let context, let relations, !relations.foreign.isEmpty else { return members }
+    let foreign = relations.foreign.all.filter { $0.slot == relationship.slot }
+    return members + foreign.map { context.object(with: $0.end) }
   }
 
   private final func memberValues(_ value: Any?, _ relationship: RelationshipSchema) -> [ManagedObject] {

@@ -78,7 +78,10 @@ extension ManagedObject {
     claim()
     if state.contains(.awaking) {
       // Awakening objects are not reported, and neither is the other end (rule 55).
-      storeReference(new?.referenceBits ?? 0, relationship)
+      relations?.foreign.remove(nil, slot: relationship.slot)
+      let isForeign = new.map { $0.home.storeIndex != home.storeIndex } ?? false
+      storeReference(isForeign ? 0 : new?.referenceBits ?? 0, relationship)
+      if let new, isForeign { addForeign(relationship, new) }
       return
     }
     if let new, new.home.storeIndex != home.storeIndex {

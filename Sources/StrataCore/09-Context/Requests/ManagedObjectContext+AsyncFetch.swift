@@ -97,7 +97,7 @@ extension ManagedObjectContext {
     let specification = try specification(of: request)
     if T.fetchResultType == .dictionary {
       try requireStores()
-      _ = try ResolvedDictionaryRequest(specification, schema: schema)
+      _ = try settling(specification, ofStored: true) { try ResolvedDictionaryRequest($0, schema: schema) }
     } else {
       let resolved = try resolved(specification)
       _ = try prefetch(specification.relationshipKeyPathsForPrefetching, of: [], resolved.entity)

@@ -69,17 +69,21 @@ extension ManagedObjectContext {
     plain.sortDescriptors = []
     plain.fetchLimit = 0
     plain.fetchOffset = 0
-    return try ResolvedFetchRequest(plain, schema: schema)
+    return try settling(plain, ofStored: true) { try ResolvedFetchRequest($0, schema: schema) }
   }
 
   func dictionaryRequest(
     _ specification: FetchSpecification, _ monitor: FetchMonitor?
   ) throws -> (ResolvedDictionaryRequest, [StoreBinding]) {
     try requireStores()
-    var request = try ResolvedDictionaryRequest(specification, schema: schema)
+    var settled = specification
+    var request = try settling(specification, ofStored: true) {
+      settled = $0
+      return try ResolvedDictionaryRequest($0, schema: schema)
+    }
     let bindings = bindings(for: request.fetch, specification)
     if bindings.count > 1 {
-      request = try ResolvedDictionaryRequest(specification, schema: schema, sortsHere: true)
+      request = try ResolvedDictionaryRequest(settled, schema: schema, sortsHere: true)
     }
     request.fetch.monitor = monitor
     return (request, bindings)

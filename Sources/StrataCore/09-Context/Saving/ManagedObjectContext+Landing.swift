@@ -61,6 +61,7 @@ extension ManagedObjectContext {
   }
 
   private func describe(_ error: any Error, in flight: SaveFlight) -> any Error {
+    let error: any Error = (error as? UnencodableValue)?.error ?? error
     let isPartlySaved = saving.hasCarried || flight.parts.contains { $0.notice?.hasWritten == true }
     return isPartlySaved ? CoreDataError.incompleteSave(error) : error
   }
@@ -146,7 +147,7 @@ extension ManagedObjectContext {
   private func finish(_ flight: SaveFlight) {
     saving.flight = nil
     saving.unsettled = [:]
-    undoRecorder?.noteSave()
+    undoRecorder?.noteSave(ofEverything: !changes.hasChanges)
     deletions.outlived.subtract(flight.outlivedDeletions)
     // Others may have been inserted again since.
     if !saving.lostVersions.isEmpty {
@@ -171,6 +172,7 @@ extension ManagedObjectContext {
     }
     let carried = saving.takeCarried()
     outcome.notices = carried.notices + outcome.notices
+    tellMerged()
     callDidSave(
       ToldSave(
         context: self, inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted))
@@ -235,7 +237,7 @@ extension ManagedObjectContext {
     let notices = flight.parts.compactMap(\.notice)
     if !notices.isEmpty {
       generation.advance()
-      undoRecorder?.noteSave()
+      undoRecorder?.noteSave(ofEverything: false)
     }
     var released: [RowDraft] = []
     var settled = SettledRows()

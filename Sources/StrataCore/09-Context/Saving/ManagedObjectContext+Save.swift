@@ -7,19 +7,18 @@ extension ManagedObjectContext {
     if Watching.concerns(.saves) { try saveWatched() } else { try runSave() }
   }
 
-  /// Saves for a module that adds a will-save notification of its own, and lists what is new in its did-save notification.
+  /// Saves for a module that adds a will-save notification of its own, and lists what was saved in its did-save notification.
   ///
   /// - Parameter prepare: Called when the changes have been told, and nothing else has been done: what it changes is saved as well. A save inside of it throws 132001.
-  /// - Returns: The IDs of the objects that this context has inserted and saved: store by store, each in the order of the insertions. Observers of the did-save
-  ///   notifications may have deleted some since.
+  /// - Returns: What was saved. Observers of the did-save notifications may have deleted some of it since.
   /// - Throws: As `save()`, the library's own errors.
-  package final func saveListing(preparedBy prepare: @escaping () -> Void) throws -> [ManagedObjectID] {
+  package final func saveListing(preparedBy prepare: @escaping () -> Void) throws -> SavedObjects {
     // Observers of the did-save notifications may save as well.
     let outer = saving.listing
     saving.listing = SavingState.Listing(prepare: prepare)
     defer { saving.listing = outer }
     try saveChanges()
-    return saving.listing?.saved ?? []
+    return saving.listing?.saved ?? SavedObjects()
   }
 
   /// Whether hooks or observers of a save run.
@@ -70,7 +69,7 @@ extension ManagedObjectContext {
     }
     try throwingFailures { try prepareToSave() }
     let outcome = try saveFrozen { try parent == nil ? writePendingChanges() : handToParent() }
-    saving.listing?.end(outcome)
+    saving.listing?.noteInserted(outcome)
     if parent != nil { saving.watch?.note(handedOver: outcome) }
     return outcome
   }
@@ -253,7 +252,7 @@ extension ManagedObjectContext {
       for object in part.inserted { saving.lostVersions[object.objectID] = nil }
     }
     saving.lastInserted = nil
-    undoRecorder?.noteSave()
+    undoRecorder?.noteSave(ofEverything: false)
     changes.forgetSaved(own)
     generation.advance()
     settleWritten(own, into: &part)
@@ -323,6 +322,8 @@ extension ManagedObjectContext {
     forgetMembers(left: outcome.notices)
     if !outcome.notices.isEmpty { statistics.saves += 1 }
     assertInvariants()
+    let merged = tellMerged()
+    saving.listing?.end(outcome, merged: merged)
     callDidSave(
       ToldSave(
         context: self, inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted))
@@ -331,4 +332,16 @@ extension ManagedObjectContext {
     // Objects that were not saved, and show other derived values now.
     if outcome.notices.contains(where: \.hasMoreThanWasSaid) || !observation.pending.isEmpty { tellChanges() }
   }
+}
+
+/// What a save has written, for a module that lists it.
+package struct SavedObjects {
+  /// The IDs of new objects: first of those that the context has inserted itself, store by store, each in the order of the insertions, then of those that children had.
+  package var inserted: [ManagedObjectID] = []
+  /// Objects that were there and were edited: here, by children, or by a merge policy. Of some no row was written, as their values are what they were.
+  package var updated: [ManagedObject] = []
+  /// The IDs of deleted objects, with those that a merge policy has deleted.
+  package var deleted: [ManagedObjectID] = []
+  /// Of whoever follows duplicates: what new objects were merged into. They are among the others when the save has written them.
+  package var merged: [ManagedObject] = []
 }

@@ -121,23 +121,33 @@ final class PendingSave {
   }
 
   /// The object holds its draft, and everything the entity's: nothing to count for each of perhaps a million.
+  /// - Throws: `UnencodableValue`.
   @inline(__always)
   func encodeNew(_ object: ManagedObject, _ writer: inout RowSlabWriter) throws -> RowChange {
     guard object.hasDraft else { trap("\(object) is new and has no values") }
     return try object.withHome { home in
       let lost = lostVersions.isEmpty ? 0 : lostVersions[object.objectID] ?? 0
-      return try object.withDraft {
-        try .inserted(home, object.primaryKey, $0, countingFrom: lost, into: &writer)
+      do {
+        return try object.withDraft {
+          try .inserted(home, object.primaryKey, $0, countingFrom: lost, into: &writer)
+        }
+      } catch let reason as RowError {
+        throw UnencodableValue(object: object, reason: reason)
       }
     }
   }
 
   /// The new row of an edited object; nil when its values are what they were.
+  /// - Throws: `UnencodableValue`.
   @inline(__always)
   private func encodeUpdated(_ object: ManagedObject, _ writer: inout RowSlabWriter) throws -> RowChange? {
     guard object.hasDraft, let base = object.snapshot else { return nil }
     return try object.withHome { home in
-      try object.withDraft { try .updated(home, object.primaryKey, $0, over: base, into: &writer) }
+      do {
+        return try object.withDraft { try .updated(home, object.primaryKey, $0, over: base, into: &writer) }
+      } catch let reason as RowError {
+        throw UnencodableValue(object: object, reason: reason)
+      }
     }
   }
 
@@ -298,9 +308,14 @@ extension StratumRow {
     RowSnapshot, [ExternalValue]
   ) {
     if isFinal, let row { return (row, externals.map { ExternalValue(slot: $0.slot, bytes: $0.bytes) }) }
-    return try RowEncoder.encode(
-      layout: bound.layout, stamp: bound.stamp, primaryKey: primaryKey, version: (base?.version ?? 0) &+ 1,
-      base: kind == .insert ? nil : base, draft: try draft(from: store), into: &writer)
+    let draft = try self.draft(from: store)
+    do {
+      return try RowEncoder.encode(
+        layout: bound.layout, stamp: bound.stamp, primaryKey: primaryKey, version: (base?.version ?? 0) &+ 1,
+        base: kind == .insert ? nil : base, draft: draft, into: &writer)
+    } catch {
+      throw CoreDataError(error, in: bound.entity)
+    }
   }
 }
 
@@ -316,6 +331,7 @@ extension ManagedObjectContext {
   }
 
   /// The context's changes by store, in the order the stores were attached. Stores that an earlier attempt has written have looked at what is only to be checked.
+  /// - Throws: `CoreDataError` 1660 or 1550 for a value that no row can hold, with object and property.
   func makePendingSaves(beside written: Set<Int> = []) throws -> [PendingSave] {
     var saves: [PendingSave] = []
     func part(of index: Int) throws -> PendingSave {
@@ -327,8 +343,12 @@ extension ManagedObjectContext {
     let inserted = changes.inserted
     let ahead = saving.encodingAhead?.rows(of: inserted, asOf: changes.editCount)
     saving.encodingAhead = nil
-    try inserted.forEachStore { try part(of: $0).add(inserted: $1, rows: ahead) }
-    try changes.updated.forEachStore { try part(of: $0).add(updated: $1) }
+    do {
+      try inserted.forEachStore { try part(of: $0).add(inserted: $1, rows: ahead) }
+      try changes.updated.forEachStore { try part(of: $0).add(updated: $1) }
+    } catch let value as UnencodableValue {
+      throw value.error
+    }
     for object in changes.deleted { try part(of: object.home.storeIndex).add(deleted: object) }
     for row in saving.frozenRows { try part(of: row.bound.storeIndex).add(received: row) }
     if parent != nil { return saves }

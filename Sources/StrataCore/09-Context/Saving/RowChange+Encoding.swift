@@ -66,3 +66,49 @@ extension StratumRow {
       edges: kind == .delete ? edges.removals : edges, leftReferences: leftReferences)
   }
 }
+
+// MARK: What cannot be encoded
+
+/// A value that no row can hold, with its object, as whichever thread that encodes has found it.
+struct UnencodableValue: Error, @unchecked Sendable {
+  // @unchecked Sendable: the object is only looked at by `error`, on its context's queue.
+  let object: ManagedObject
+  let reason: RowError
+
+  /// What the save throws. Called on the context's queue.
+  var error: CoreDataError {
+    let entity = object.home.entity
+    guard let slot = reason.slot, entity.attributes.indices.contains(slot) else {
+      return CoreDataError(reason, in: entity, object)
+    }
+    let words =
+      switch reason {
+      case .valueTooLong(_, let count, let limit):
+        "takes \(count) bytes, and a store takes at most \(limit) bytes as one value"
+      default: "is of the wrong type or out of range"
+      }
+    // Without the value: whoever prints the error would print a gigabyte.
+    return object.failure(
+      CoreDataError.code(of: reason, in: entity), entity.attributes[slot].name, nil, words)
+  }
+}
+
+extension CoreDataError {
+  /// What is thrown for a value that no row can hold, where there is no object to ask, or nothing to say of a property.
+  init(_ reason: RowError, in entity: EntitySchema, _ object: ManagedObject? = nil) {
+    var userInfo: [String: Any] = [:]
+    if let object { userInfo[Key.validationObject] = object }
+    if let slot = reason.slot, entity.attributes.indices.contains(slot) {
+      userInfo[Key.validationKey] = entity.attributes[slot].name
+    }
+    self.init(Self.code(of: reason, in: entity), reason.words(in: entity), userInfo: userInfo)
+  }
+
+  /// The code that validation has for it.
+  static func code(of reason: RowError, in entity: EntitySchema) -> Code {
+    guard case .valueTooLong(let slot, _, _) = reason, entity.attributes.indices.contains(slot),
+      entity.attributes[slot].type == .string
+    else { return .managedObjectValidation }
+    return .validationStringTooLong
+  }
+}

@@ -295,7 +295,11 @@ final class SaveFlight: @unchecked Sendable {
       if entry.hasRelations {
         changes.touched.append(RowTouch(entity: home.entityNumber, primaryKey: entry.primaryKey))
       }
-      let change = try entry.encoded(home, into: &writer)
+      let change: RowChange?
+      do { change = try entry.encoded(home, into: &writer) } catch let reason as RowError {
+        // Told on the context's queue, where the object may be looked at.
+        throw UnencodableValue(object: entry.object, reason: reason)
+      }
       part.rows.append(change)
       if let change {
         if entry.kind == .insert { changes.inserts.append(change) } else { changes.updates.append(change) }

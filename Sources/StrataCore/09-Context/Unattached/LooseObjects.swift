@@ -12,14 +12,15 @@ import Synchronization
 /// Hidden contexts grow together when their objects are related, and end when the objects are inserted. Until then such objects keep each other
 /// alive. They belong to no queue: one thread may use them after another.
 enum LooseObjects {
+  /// By what their models are compiled to, which they keep.
   private static let coordinators = Mutex<[ObjectIdentifier: PersistentStoreCoordinator]>([:])
 
   /// A new hidden context for objects of `schema`.
   static func makeContext(_ schema: Schema) -> ManagedObjectContext {
     let coordinator = coordinators.withLock { known in
-      if let coordinator = known[ObjectIdentifier(schema)] { return coordinator }
+      if let coordinator = known[ObjectIdentifier(schema.compiled)] { return coordinator }
       let new = HiddenCoordinator(managedObjectModel: schema.model)
-      known[ObjectIdentifier(schema)] = new
+      known[ObjectIdentifier(schema.compiled)] = new
       return new
     }
     let context = ManagedObjectContext(

@@ -99,16 +99,23 @@ extension ManagedObjectContext {
     // Observers of the manager's groups may edit the objects, which counts as no further edit before the event has ended: rows of before are not used.
     saving.encodingAhead?.wait()
     saving.encodingAhead = nil
+    let causes = undoRecorder.causes
     let action = undoRecorder.takeEvent()
     action.seal(in: self)
     let isIdle =
       action.states.allSatisfy(\.isAlongside) && action.postponed.isEmpty && action.withdrawn.isEmpty
     guard !isIdle, undoRecorder.isEnabled else { return undoRecorder.endDeletions(of: nil) }
+    switch undoRecorder.settle(action, causes) {
+    case .event: break
+    case .part(let event): return undoRecorder.endDeletions(of: event)
+    case .dropped: return undoRecorder.endDeletions(of: nil)
+    }
     action.waitForSeal(in: self)
     undoRecorder.postponed = []
     undoRecorder.endDeletions(of: action)
-    undoRecorder.manager.messages.registerUndo(withTarget: self) { [weak self] _ in
-      self?.takeBack(action)
+    if duplicates.follower != nil { undoRecorder.noteRecent(action) }
+    undoRecorder.manager.messages.registerUndo(withTarget: self, unless: { action.isTakenOver }) {
+      [weak self] _ in self?.takeBack(action)
     }
   }
 
@@ -128,7 +135,7 @@ extension ManagedObjectContext {
       undoRecorder?.moveLate(from: action, to: rest)
       postpone(first.object) { [weak self] in self?.takeBackSealed(rest) }
     }
-    takeBack(action.states)
+    takeBack(action.lists)
   }
 
   /// Seals an action and takes it back, or fails and does nothing.
@@ -136,7 +143,7 @@ extension ManagedObjectContext {
     action.sealRest(in: self)
     guard action.unsealed.isEmpty else { return }
     withdraw(action.postponed)
-    takeBack(action.states)
+    takeBack(action.lists)
   }
 
   /// Edits that wait for something to be read are not made.
@@ -147,8 +154,15 @@ extension ManagedObjectContext {
     failures.unfinished.removeAll { numbers.contains($0.number) }
   }
 
+  /// Takes back what was changed one after the other, the last of it first: as so many actions of one group.
+  private func takeBack(_ lists: [[ObjectUndoState]]) {
+    for states in lists { takeBack(states) }
+    event.whenTakenBack?()
+  }
+
   private func takeBack(_ states: [ObjectUndoState]) {
     if states.contains(where: \.waitsForSave) { joinFlight() }
+    duplicates.forgetMerged(states)
     var listed = ListedInserted()
     var woken: [(object: ManagedObject, flags: SnapshotEventType)] = []
     // Who returns comes first: the others refer to them.
@@ -165,6 +179,9 @@ extension ManagedObjectContext {
     for (object, flags) in woken { object.awake(fromSnapshotEvents: flags) }
     tellChanges()
   }
+
+  /// Has `body` called, on the context's queue, whenever undo or redo has changed objects, and observers were told. The context keeps it.
+  package final func whenTakenBack(_ body: @escaping () -> Void) { event.whenTakenBack = body }
 
   /// Takes an object out, as a deletion does: for good when it is new, else it is to be deleted.
   func takeOut(_ object: ManagedObject) {

@@ -13,7 +13,7 @@
 
     var isEmpty: Bool { items.isEmpty }
 
-    /// Whether running it would do anything: some action's target is there.
+    /// Whether running it would do anything: some action's target is there, and what it does is not done otherwise.
     var isAlive: Bool {
       items.contains { item in
         switch item {
@@ -62,20 +62,25 @@
   struct UndoAction {
     private(set) weak var target: AnyObject?
     private let hasTarget: Bool
+    private let isDone: (() -> Bool)?
     private let handler: (AnyObject?) -> Void
 
-    init(target: AnyObject, _ handler: @escaping (AnyObject?) -> Void) {
+    init(
+      target: AnyObject, _ handler: @escaping (AnyObject?) -> Void, isDone: (() -> Bool)? = nil
+    ) {
       self.target = target
       hasTarget = true
+      self.isDone = isDone
       self.handler = handler
     }
 
     init(_ handler: @escaping () -> Void) {
       hasTarget = false
+      isDone = nil
       self.handler = { _ in handler() }
     }
 
-    var isAlive: Bool { !hasTarget || target != nil }
+    var isAlive: Bool { (!hasTarget || target != nil) && isDone?() != true }
 
     func run() { if isAlive { handler(target) } }
   }

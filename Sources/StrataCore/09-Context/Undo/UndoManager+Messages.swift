@@ -26,6 +26,19 @@ import Foundation
     func endEvent() {
       if groupsByEvent, groupingLevel == 1, !isUndoing, !isRedoing { endUndoGrouping() }
     }
+
+    /// Notes `handler`. Foundation's class cannot skip an action: one that is done otherwise does nothing.
+    func registerUndo(
+      withTarget target: AnyObject, unless isDone: @escaping () -> Bool,
+      handler: @escaping (AnyObject) -> Void
+    ) {
+      registerUndo(withTarget: target) { if !isDone() { handler($0) } }
+    }
+
+    /// An action that is registered does more from now on. Foundation's class ends what can be redone when something is registered: here what does nothing.
+    func endRedo() {
+      if !isUndoing, !isRedoing { registerUndo(withTarget: self) { _ in } }
+    }
   }
 
   extension UndoManager {

@@ -54,6 +54,17 @@
         })
     }
 
+    /// The same for an action that another one may come to do: once `isDone` says so it is skipped, as if its target were gone.
+    func registerUndo(
+      withTarget target: AnyObject, unless isDone: @escaping () -> Bool,
+      handler: @escaping (AnyObject) -> Void
+    ) {
+      register(UndoAction(target: target, { if let target = $0 { handler(target) } }, isDone: isDone))
+    }
+
+    /// An action that is registered does more from now on: what was undone cannot be done again, as after a registration.
+    func endRedo() { if !isUndoing && !isRedoing { redoStack = [] } }
+
     /// Notes `handler`, which needs no target, to be called by `undo()`; while an undo is under way, by `redo()`.
     public func registerUndo(handler: @escaping () -> Void) {
       register(UndoAction(handler))
@@ -190,7 +201,9 @@
     }
 
     /// How often `undo()` finds something to do.
-    public var undoCount: Int { undoStack.count + (!isUndoing && openGroups.first?.isEmpty == false ? 1 : 0) }
+    public var undoCount: Int {
+      undoStack.count { $0.isAlive } + (!isUndoing && openGroups.first?.isEmpty == false ? 1 : 0)
+    }
 
     /// How often `redo()` finds something to do.
     public var redoCount: Int { redoStack.count }

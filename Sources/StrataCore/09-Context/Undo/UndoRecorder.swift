@@ -19,6 +19,11 @@ final class UndoRecorder {
   private var unread: [ManagedObject] = []
   /// Deletions of earlier events of which something could not be read: what follows from them is taken back with them.
   private var late: [ObjectIdentifier: UndoEvent] = [:]
+  /// Why a merge policy has settled something in this event.
+  private(set) var causes = Causes()
+  /// Where somebody follows duplicates: the events since the last save, oldest first, as long as they can be undone.
+  private var recent: [RecentEvent] = []
+  private struct RecentEvent { weak var event: UndoEvent? }
   /// How many saves the context has made since it has the recorder.
   private(set) var saveCount = 0
   private var observation: (any NSObjectProtocol)?
@@ -78,6 +83,7 @@ final class UndoRecorder {
       known = [:]
       postponed = []
       withdrawn = []
+      causes = Causes()
     }
     return UndoEvent(states: states, postponed: postponed, withdrawn: withdrawn)
   }
@@ -122,7 +128,82 @@ final class UndoRecorder {
     (states, known, start, postponed, withdrawn) = outer
   }
 
-  func noteSave() { saveCount += 1 }
+  // MARK: What merge policies do
+
+  /// Objects whose insertion or edit a merge policy has settled.
+  struct Causes {
+    var objects: Set<ObjectIdentifier> = []
+    /// Some of them may have been inserted or edited in the event itself, by observers of the save.
+    var mayBeOwn = false
+  }
+
+  /// That `object` was inserted or edited is why a merge policy settles something in this event.
+  func noteCause(_ object: ManagedObject) {
+    causes.objects.insert(ObjectIdentifier(object))
+    if known[ObjectIdentifier(object)] != nil { causes.mayBeOwn = true }
+  }
+
+  /// What becomes of an event in which a merge policy has settled something.
+  enum Settling {
+    /// It is an event like others.
+    case event
+    /// It has become a part of this event.
+    case part(of: UndoEvent)
+    /// It cannot be undone, as what has caused it cannot.
+    case dropped
+  }
+
+  /// Makes `action`, in which a merge policy has settled what was done to `causes`, a part of the last event since the last save that is about the same objects. That takes
+  /// over the first one that has inserted or edited a cause, and what lies between them and belongs together: taken back one by one, they would leave duplicates that the
+  /// next save merges again.
+  func settle(_ action: UndoEvent, _ causes: Causes) -> Settling {
+    if causes.objects.isEmpty || manager.messages.isUndoing || manager.messages.isRedoing { return .event }
+    let events = recent.compactMap(\.event)
+    guard let first = events.firstIndex(where: { $0.concerns(causes.objects) }) else {
+      return causes.mayBeOwn ? .event : .dropped
+    }
+    let objects = action.objects
+    let last = max(first, events.lastIndex { $0.concerns(objects) } ?? first)
+    let event = events[last]
+    let taken = first == last ? [] : connected(Array(events[first..<last]), objects.union(event.objects))
+    // What cannot be read yet is known to its own event only.
+    guard action.isComplete, event.isComplete, taken.allSatisfy(\.isComplete) else { return .event }
+    for earlier in taken.reversed() {
+      event.takeOver(earlier)
+      moveLate(from: earlier, to: event)
+    }
+    event.extend(by: action)
+    recent.removeAll { $0.event?.isTakenOver ?? true }
+    manager.messages.endRedo()
+    return .part(of: event)
+  }
+
+  /// The first of `events`, and those that are about `objects`, or about objects of others of them. What is about none of these can be taken back before or after them.
+  private func connected(_ events: [UndoEvent], _ objects: Set<ObjectIdentifier>) -> [UndoEvent] {
+    var objects = objects.union(events[0].objects)
+    var others = Array(events.indices.dropFirst())
+    var found = [0]
+    while let next = others.firstIndex(where: { events[$0].concerns(objects) }) {
+      let place = others.remove(at: next)
+      found.append(place)
+      objects.formUnion(events[place].objects)
+    }
+    return found.sorted().map { events[$0] }
+  }
+
+  /// `event` was registered, in a context whose duplicates somebody follows.
+  func noteRecent(_ event: UndoEvent) {
+    // What an undo registers is for redo, which later changes end.
+    if !manager.messages.isUndoing { recent.append(RecentEvent(event: event)) }
+  }
+
+  // MARK: Saves
+
+  /// - Parameter ofEverything: Whether nothing of what was changed before is unsaved.
+  func noteSave(ofEverything: Bool = true) {
+    saveCount += 1
+    if ofEverything { recent = [] }
+  }
 
   /// Ends the manager's group of this event.
   func endEvent() { manager.messages.endEvent() }
@@ -130,7 +211,7 @@ final class UndoRecorder {
   /// Forgets what could be undone or redone (rules 18, 237).
   func removeAll() {
     _ = takeEvent()
-    (unread, late) = ([], [:])
+    (unread, late, recent) = ([], [:], [])
     manager.messages.removeAllActions()
   }
 }
@@ -147,6 +228,12 @@ final class UndoEvent {
   private(set) var postponed: [UnfinishedEdit]
   /// Edits that waited and were withdrawn by an undo: done again by waiting again.
   let withdrawn: [UnfinishedEdit]
+  /// What merge policies have done because of the event: taken back before it, the last of it first.
+  private var settled: [[ObjectUndoState]] = []
+  /// What other events have changed before: taken back after it, in this order.
+  private var earlier: [[ObjectUndoState]] = []
+  /// The event is a part of a later one, and nothing is left to be taken back of it by itself.
+  private(set) var isTakenOver = false
 
   init(states: [ObjectUndoState], postponed: [UnfinishedEdit], withdrawn: [UnfinishedEdit]) {
     (self.states, self.postponed, self.withdrawn) = (states, postponed, withdrawn)
@@ -191,6 +278,30 @@ final class UndoEvent {
     states += later.states
     postponed += later.postponed
     if !later.unsealed.isEmpty { waitForSeal(in: context) }
+  }
+
+  /// All that is taken back, list by list.
+  var lists: [[ObjectUndoState]] { Array(settled.reversed()) + [states] + earlier }
+
+  /// The objects that were changed.
+  var objects: Set<ObjectIdentifier> { Set(lists.joined().map { ObjectIdentifier($0.object) }) }
+
+  /// Whether all that is taken back is known.
+  var isComplete: Bool { unsealed.isEmpty && postponed.isEmpty && withdrawn.isEmpty }
+
+  /// Whether one of `objects` was changed.
+  func concerns(_ objects: Set<ObjectIdentifier>) -> Bool {
+    lists.contains { $0.contains { objects.contains(ObjectIdentifier($0.object)) } }
+  }
+
+  /// A merge policy has done what `action` has noted, which is complete, because of this event or of those that it has taken over.
+  fileprivate func extend(by action: UndoEvent) { settled.append(action.states) }
+
+  /// `event`, the last one before those of which this event consists, becomes a part of it.
+  fileprivate func takeOver(_ event: UndoEvent) {
+    earlier += event.lists
+    (event.states, event.settled, event.earlier) = ([], [], [])
+    event.isTakenOver = true
   }
 
   /// A save may write over what is to come back: it seals first what is not sealed.

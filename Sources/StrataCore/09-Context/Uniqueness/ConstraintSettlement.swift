@@ -224,6 +224,7 @@ struct ConstraintSettlement {
   // MARK: What happens to a duplicate
 
   private mutating func absorb(_ duplicate: ManagedObject, into object: ManagedObject, _ transfer: Transfer) {
+    context.willMerge(duplicate, into: object)
     context.willChange(duplicate)
     duplicate.fire()
     object.fire()

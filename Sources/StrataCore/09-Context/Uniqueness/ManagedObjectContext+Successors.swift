@@ -6,15 +6,31 @@ import Foundation
 /// the vendors it has inserted, say. Those belong to the record that was kept. Remembered as long as the
 /// context lives, or until `reset()`: a few words for each duplicate, and only in contexts that have children.
 extension ManagedObjectContext {
-  /// Has `body` called, on the context's queue, whenever a merge policy merges a new object into another record: with the new one, which is about to leave the context, and with the other.
-  package final func whenMerged(_ body: @escaping (_ duplicate: ManagedObject, _ kept: ManagedObject) -> Void)
-  {
-    duplicates.whenMerged = body
+  /// Tells `follower` from now on what becomes of duplicates. The context keeps it, over `reset()` as well.
+  ///
+  /// With a follower a merge policy's answer is undone together with what has asked for it: a new object that has become another record is no object of its own again.
+  package final func follow(duplicates follower: DuplicateFollower) { duplicates.follower = follower }
+
+  /// A save is done: tells the follower what new objects have become. Answers that.
+  @discardableResult
+  func tellMerged() -> [ManagedObject] {
+    let merged = duplicates.takeMerged()
+    if merged.isEmpty { return [] }
+    duplicates.follower?.merged(merged)
+    return merged.map(\.kept)
+  }
+
+  /// `duplicate` is about to be merged into `object`, with all that it is related to.
+  func willMerge(_ duplicate: ManagedObject, into object: ManagedObject) {
+    guard let follower = duplicates.follower else { return }
+    let isNew = duplicate.isMarkedInserted
+    if !isNew { follower.makesWay(duplicate) }
+    undoRecorder?.noteCause(isNew ? duplicate : object)
   }
 
   /// `duplicate`, which is new, is about to leave, and `object` has taken its place.
   func noteSuccessor(_ object: ManagedObject, of duplicate: ManagedObject) {
-    duplicates.whenMerged?(duplicate, object)
+    duplicates.noteMerged(duplicate, object)
     duplicates.noteFate(of: duplicate.objectID, object.objectID)
     guard strata.publishes else { return }
     duplicates.successors[place(duplicate.home, duplicate.primaryKey)] = object.objectID.with(
@@ -98,4 +114,25 @@ extension ManagedObjectContext {
     .init(
       table: .init(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber), primaryKey: primaryKey)
   }
+}
+
+/// What a module does whose instances show records, when a merge policy settles duplicates. Called on the context's queue.
+package struct DuplicateFollower {
+  /// A stored record is about to be deleted, as another one of the save has its unique values. It has all its values and relationships still.
+  let makesWay: (ManagedObject) -> Void
+  /// A save has written what new objects have become, in the order in which they were merged; no hook or observer has been told of it.
+  let merged: ([MergedObject]) -> Void
+
+  package init(
+    makesWay: @escaping (ManagedObject) -> Void, merged: @escaping ([MergedObject]) -> Void
+  ) {
+    self.makesWay = makesWay
+    self.merged = merged
+  }
+}
+
+/// A new object that has left the context, and the one that has taken its place, which may have been merged into another one later.
+package struct MergedObject {
+  package let duplicate: ManagedObject
+  package let kept: ManagedObject
 }

@@ -59,8 +59,7 @@ struct InverseFinder {
     let end = ends[place]
     guard let keyPath = end.relationship.inverseKeyPath else { return }
     let destination = descriptors[end.destination]
-    // A relationship that a superclass declares is one of all its models: a key path of the submodel names no inverse.
-    guard let property = destination.property(for: keyPath), property.keyPath == keyPath,
+    guard let property = destination.property(for: keyPath),
       let partner = ends.firstIndex(where: { $0.property === property })
     else {
       faults.append(
@@ -69,10 +68,17 @@ struct InverseFinder {
       return
     }
     let other = ends[partner]
-    guard isSame(end.owner, orAbove: other.destination) || isSame(other.destination, orAbove: end.owner)
-    else {
+    // A relationship that a superclass declares is one of all its models, which the other end could not hold, however the key path is written.
+    guard other.owner == end.destination else {
+      let (above, below) = (descriptors[other.owner].entityName, destination.entityName)
       faults.append(
-        "Relationship \(end.label) names the inverse \(other.label), which leads to \(descriptors[other.destination].entityName)."
+        "Relationship \(end.label) names the inverse \(below).\(property.name), which is one of every \(above), not of \(below) only: let \(end.label) lead to \(above) and name \(other.label), or declare the inverse in \(below)."
+      )
+      return
+    }
+    guard other.destination == end.owner else {
+      faults.append(
+        "Relationship \(end.label) names the inverse \(other.label), which leads to \(descriptors[other.destination].entityName), not to \(descriptors[end.owner].entityName)."
       )
       return
     }
@@ -86,15 +92,6 @@ struct InverseFinder {
     }
     partners[place] = partner
     partners[partner] = place
-  }
-
-  private func isSame(_ place: Int, orAbove other: Int) -> Bool {
-    var current: ModelDescriptor? = descriptors[other]
-    while let descriptor = current {
-      if descriptor === descriptors[place] { return true }
-      current = descriptor.superdescriptor
-    }
-    return false
   }
 
   // MARK: By inference

@@ -55,7 +55,8 @@ struct MappingExpressionTests {
   }
 
   private func migrate(
-    name: NSExpression? = nil, nest: NSExpression? = nil, source: NSExpression? = nil
+    name: NSExpression? = nil, nest: NSExpression? = nil, source: NSExpression? = nil,
+    members: NSExpression? = nil, policy: NSEntityMigrationPolicy.Type? = nil, to destination: URL? = nil
   ) throws {
     func property(_ name: String, _ value: NSExpression?) -> [NSPropertyMapping] {
       guard let value else { return [] }
@@ -73,6 +74,9 @@ struct MappingExpressionTests {
       return mapping
     }
     let (nests, birds) = (entity("Nest"), entity("Bird"))
+    nests.attributeMappings = property("place", NSExpression(format: "$source.place"))
+    nests.relationshipMappings = property("birds", members)
+    birds.policyClass = policy
     birds.attributeMappings = property("name", name)
     birds.relationshipMappings = property("nest", nest)
     birds.sourceExpression = source
@@ -80,7 +84,7 @@ struct MappingExpressionTests {
     mapping.entityMappings = [nests, birds]
     let manager = NSMigrationManager(sourceModel: Self.model(), destinationModel: Self.model())
     try manager.migrateStore(
-      from: url, sourceType: NSSQLiteStoreType, with: mapping, toDestinationURL: there,
+      from: url, sourceType: NSSQLiteStoreType, with: mapping, toDestinationURL: destination ?? there,
       destinationType: NSSQLiteStoreType)
   }
 
@@ -155,6 +159,61 @@ struct MappingExpressionTests {
     refuse("no entity Nobody", source: fetch("Nobody", "TRUEPREDICATE"))
     refuse("cannot be read", source: fetch("Bird", "name =="))
     try migrate(name: NSExpression(format: "$source.name"), source: fetch("Bird", "name != 'x'"))
+  }
+
+  private final class ShoutingPolicy: NSEntityMigrationPolicy {
+    override func value(ofFunction selector: String, arguments: [Any?]) throws -> Any? {
+      guard selector == "shout:of:", let name = arguments[0] as? String,
+        let source = arguments[1] as? NSManagedObject
+      else { return try super.value(ofFunction: selector, arguments: arguments) }
+      return "\(name.uppercased()), \(source.entity.name ?? "-")"
+    }
+  }
+
+  /// The birds of a migration into a file of its own.
+  private func migrated(
+    name: String = "$source.name", nest: String? = nil, source: String? = nil, members: String? = nil,
+    policy: NSEntityMigrationPolicy.Type? = nil
+  ) throws -> [String] {
+    let destination = folder.appendingPathComponent("\(UUID().uuidString).sqlite")
+    try migrate(
+      name: NSExpression(format: name), nest: nest.map { NSExpression(format: $0) },
+      source: source.map { NSExpression(format: $0) }, members: members.map { NSExpression(format: $0) },
+      policy: policy, to: destination)
+    return try Self.birds(at: destination, Self.model(), name: "name")
+  }
+
+  @Test("rule 310: FUNCTION of $manager, $entityPolicy and $source in format strings, and FETCH")
+  func written() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    func related(_ function: String, _ name: String, _ key: String) -> String {
+      "FUNCTION($manager, \"\(function)\" , \"\(name)\", $source.\(key))"
+    }
+    let byName = "destinationInstancesForEntityMappingNamed:sourceInstances:"
+    let byRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
+    #expect(try migrated() == ["Pica pica in -"])
+    #expect(try migrated(nest: related(byName, "NestToNest", "nest")) == ["Pica pica in oak"])
+    #expect(try migrated(nest: related(byRelationship, "nest", "nest")) == ["Pica pica in oak"])
+    #expect(try migrated(members: related(byName, "BirdToBird", "birds")) == ["Pica pica in oak"])
+    #expect(try migrated(members: related(byRelationship, "birds", "birds")) == ["Pica pica in oak"])
+
+    let shout = #"FUNCTION($entityPolicy, "shout:of:" , $source.name, $source)"#
+    #expect(try migrated(name: shout, policy: ShoutingPolicy.self) == ["PICA PICA, Bird in -"])
+    let place = #"FUNCTION($source, "valueForKeyPath:" , "nest.place")"#
+    #expect(try migrated(name: place) == ["oak in -"])
+
+    func fetch(_ predicate: String) -> String {
+      "FETCH(FUNCTION($manager, \"fetchRequestForSourceEntityNamed:predicateString:\" , \"Bird\", "
+        + "\"\(predicate)\"), $manager.sourceContext, NO)"
+    }
+    #expect(try migrated(source: fetch("TRUEPREDICATE")) == ["Pica pica in -"])
+    #expect(try migrated(source: fetch("name == 'x'")) == [])
+    for text in [related(byName, "NestToNest", "nest"), shout, fetch("name == 'x'")] {
+      let expression = NSExpression(format: text)
+      #expect(NSExpression(format: "\(expression)").description == expression.description)
+    }
+    refuse("no function “shout:”", name: NSExpression(format: #"FUNCTION($manager, "shout:", "x")"#))
+    refuse("no entity mapping “Nobody”", nest: NSExpression(format: related(byName, "Nobody", "nest")))
   }
 
   /// A text that is renamed goes into a second file; an attribute that is added changes the file in place.

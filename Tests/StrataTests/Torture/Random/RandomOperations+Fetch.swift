@@ -60,6 +60,7 @@ extension RandomOperations {
     tested.reference.objects[key] = reference
     if reference.isFault, hasRows, !isOverlaid { reference.take(row) }
     if request.shouldRefreshRefetchedObjects, !reference.isFault, !reference.isInserted, let row {
+      reference.dropSettledEdits()
       reference.take(row)
     }
     if !request.returnsObjectsAsFaults { tested.reference.fire(reference) }

@@ -2,6 +2,8 @@
 enum FormatFunction: Hashable {
   case function(FetchFunction)
   case aggregate(FetchAggregate)
+  /// One that is evaluated in memory only, by its name.
+  case memory(String)
 
   /// By Core Data's names, which have a colon for each argument, and by those of functions that Core Data does not have.
   static let named: [String: FormatFunction] = [
@@ -21,14 +23,25 @@ enum FormatFunction: Hashable {
     "min:": .aggregate(.minimum), "max:": .aggregate(.maximum),
   ]
 
-  /// Names of Core Data that nothing here corresponds to, and why.
-  static let refused: [String: String] = [
-    "median:": "medians need all values at once", "mode:": "the most frequent value needs all values at once",
-    "stddev:": "standard deviations are not computed", "random": "a result must not depend on chance",
-    "random:": "a result must not depend on chance", "randomn:": "a result must not depend on chance",
-    "noindex:": "the planner chooses indexes by itself", "objectFrom:withIndex:": "values have no places",
+  /// Names of Core Data that no store evaluates, and why; expressions in memory do.
+  private static let memoryOnly: [String: String] = [
+    "median:": "a median needs all values at once",
+    "mode:": "the most frequent values need all values at once",
+    "stddev:": "a standard deviation needs all values at once",
+    "random": "a result must not depend on chance", "random:": "a result must not depend on chance",
+    "randomn:": "a result must not depend on chance", "objectFrom:withIndex:": "values have no places",
     "distanceToLocation:fromLocation:": "places are no values of attributes",
   ]
+
+  /// The name of what is its one argument: stores choose indexes by themselves.
+  static let withoutIndex = "noindex:"
+
+  /// The function of `selector` that is evaluated in memory only, and why; nil for every other name. Also without its one colon: `median(x)`.
+  static func inMemory(_ selector: String) -> (name: String, reason: String)? {
+    if let reason = memoryOnly[selector] { return (selector, reason) }
+    guard !selector.contains(":"), let reason = memoryOnly[selector + ":"] else { return nil }
+    return (selector + ":", reason)
+  }
 
   /// The function called `selector`, also without its one colon: `abs(x)`.
   static func find(_ selector: String) -> FormatFunction? {

@@ -99,8 +99,10 @@ struct FormatFrame {
     case cast
     case objects
     case entity
-    /// `FUNCTION(…)`: the first argument names the function.
+    /// `FUNCTION(…)`: the first argument names the function, or stands for what it is a function of.
     case named
+    /// In memory only.
+    case fetch
   }
 
   let kind: Kind

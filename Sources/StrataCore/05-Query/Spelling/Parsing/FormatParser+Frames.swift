@@ -11,14 +11,24 @@ extension FormatParser {
 
   /// Opens the call of a function.
   mutating func call(_ selector: String, _ start: Int) throws {
-    if let reason = FormatFunction.refused[selector] {
-      throw lexer.error(.unsupported("“\(selector)” is not evaluated: \(reason)"), at: start)
-    }
-    guard let function = FormatFunction.find(selector) else {
+    guard let function = try function(selector, start) else {
       throw lexer.error(.unsupported("There is no function “\(selector)”"), at: start)
     }
     guard lexer.take("(") else { throw lexer.unexpected(at: lexer.place, expected: ["“(”"]) }
     open(.function(function), start)
+  }
+
+  /// The function of a name; nil when there is none.
+  private func function(_ selector: String, _ start: Int) throws -> FormatFunction? {
+    if let function = FormatFunction.find(selector) { return function }
+    if selector == FormatFunction.withoutIndex || selector + ":" == FormatFunction.withoutIndex {
+      return .memory(FormatFunction.withoutIndex)
+    }
+    guard let (name, reason) = FormatFunction.inMemory(selector) else { return nil }
+    guard allowsMemory else {
+      throw lexer.error(.unsupported("“\(selector)” is evaluated in memory only: \(reason)"), at: start)
+    }
+    return .memory(name)
   }
 
   mutating func comma(_ start: Int) throws {
@@ -64,17 +74,14 @@ extension FormatParser {
     switch frame.kind {
     case .parenthesis, .list: return .list(of: try elements.map(requireExpression))
     case .function(let function): return try call(function, elements, frame.start)
-    case .named:
-      guard case .constant(.string(let name))? = elements.first?.expression,
-        let function = FormatFunction.find(name)
-      else {
-        throw lexer.error(
-          .unsupported(
-            "FUNCTION takes the name of one of the functions and its arguments; methods of objects are not called"
-          ),
-          at: frame.start)
+    case .named: return try named(elements, frame.start)
+    case .fetch:
+      let words = "FETCH takes a request, a context, and whether it counts"
+      try require(3, elements, words, frame.start)
+      guard case .constant(.boolean) = try requireExpression(elements[2]) else {
+        throw lexer.unexpected(at: elements[2].start, expected: ["YES", "NO"])
       }
-      return try call(function, Array(elements.dropFirst()), frame.start)
+      return MemoryCall(.fetch, name: "", arguments: try elements.map(requireExpression)).expression
     case .subquery:
       try require(3, elements, "SUBQUERY takes a key path, a variable and a predicate", frame.start)
       guard case .variable(let variable) = try requireExpression(elements[1]) else {
@@ -100,6 +107,26 @@ extension FormatParser {
     }
   }
 
+  /// `FUNCTION('name:', …)`; in memory also `FUNCTION($variable, 'name:', …)`, as expressions of mapping models are written.
+  private func named(_ elements: [FormatNode], _ start: Int) throws -> FetchExpression {
+    if case .constant(.string(let name))? = elements.first?.expression,
+      let function = try function(name, start)
+    {
+      return try call(function, Array(elements.dropFirst()), start)
+    }
+    if allowsMemory, elements.count > 1, case .variable? = elements[0].expression,
+      case .constant(.string(let name))? = elements[1].expression
+    {
+      let parts = [elements[0]] + elements.dropFirst(2)
+      return MemoryCall(.method, name: name, arguments: try parts.map(requireExpression)).expression
+    }
+    throw lexer.error(
+      .unsupported(
+        "FUNCTION takes the name of one of the functions and its arguments; methods of objects are not called"
+      ),
+      at: start)
+  }
+
   private func call(_ function: FormatFunction, _ elements: [FormatNode], _ start: Int) throws
     -> FetchExpression
   {
@@ -110,6 +137,11 @@ extension FormatParser {
       }
       let values = try elements.map(requireExpression)
       return .aggregate(aggregate, values.count == 1 ? values[0] : .list(values))
+    case .memory(FormatFunction.withoutIndex):
+      try require(1, elements, "\(FormatFunction.withoutIndex) takes one value", start)
+      return try requireExpression(elements[0])
+    case .memory(let name):
+      return MemoryCall(name: name, arguments: try elements.map(requireExpression)).expression
     case .function(.cast):
       let (expression, type) = try cast(elements, start)
       return FormatCast.function(expression, type)

@@ -61,6 +61,7 @@ extension FormatParser {
     case "FUNCTION": try open(.named)
     case "OBJECTS": try open(.objects)
     case "ENTITY": try open(.entity)
+    case "FETCH" where allowsMemory: try open(.fetch)
     case "FETCH":
       throw lexer.error(
         .unsupported("A predicate cannot execute another fetch request; SUBQUERY looks at related objects"),

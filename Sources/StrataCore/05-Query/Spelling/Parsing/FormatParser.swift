@@ -23,15 +23,19 @@ struct FormatParser {
   var takesOptions = false
   /// What finds objects by what OBJECTS names; nil for URIs of stores that the process has opened.
   var objects: ((String) throws -> ManagedObjectID)?
+  /// Whether functions are known that are evaluated in memory only: then the tree is not for a store, see ``MemoryCall``.
+  var allowsMemory = false
 
   /// The predicate that `format` is.
   ///
   /// - Throws: ``PredicateSyntaxError``.
   static func predicate(
-    _ format: String, _ arguments: [Any?], objects: ((String) throws -> ManagedObjectID)? = nil
+    _ format: String, _ arguments: [Any?], objects: ((String) throws -> ManagedObjectID)? = nil,
+    allowsMemory: Bool = false
   ) throws -> FetchPredicate {
     var parser = FormatParser(lexer: FormatLexer(format), arguments: FormatArguments(arguments))
     parser.objects = objects
+    parser.allowsMemory = allowsMemory
     let node = try parser.parse()
     return try parser.requirePredicate(node)
   }
@@ -39,8 +43,11 @@ struct FormatParser {
   /// The expression that `format` is.
   ///
   /// - Throws: ``PredicateSyntaxError``.
-  static func expression(_ format: String, _ arguments: [Any?]) throws -> FetchExpression {
+  static func expression(_ format: String, _ arguments: [Any?], allowsMemory: Bool = false) throws
+    -> FetchExpression
+  {
     var parser = FormatParser(lexer: FormatLexer(format), arguments: FormatArguments(arguments))
+    parser.allowsMemory = allowsMemory
     let node = try parser.parse()
     return try parser.requireExpression(node)
   }

@@ -104,7 +104,8 @@ package struct RowAssembler: ~Copyable {
       return (row, externals)
     } catch {
       throw CoreDataError(
-        .persistentStoreOperation, "A record of \(entity.name) cannot be taken from the store: \(error)",
+        .persistentStoreOperation,
+        "A record of \(entity.name) cannot be taken from the store: \(error.words(in: entity))",
         userInfo: [NSUnderlyingErrorKey: error])
     }
   }

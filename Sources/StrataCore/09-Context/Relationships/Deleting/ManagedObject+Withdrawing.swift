@@ -31,13 +31,43 @@ extension ManagedObject {
       guard let other = context.knownObject(end, inStore: home.storeIndex) else { continue }
       if inverse.isToMany {
         other.forgetWithdrawn(referenceBits, inverse)
-      } else if let draft = other.draft, !other.state.contains(.draftFrozen), draft.isChanged(inverse.slot) {
-        // One-to-one: the partner's own edit goes with this one.
-        if end == saved || other.reference(inverse) == referenceBits {
-          other.editableDraft().clear(inverse.slot)
-          _ = context.undoRecorder?.forgetReference(inverse, of: other)
-          context.changes.note(other, .refresh)
-        }
+      } else {
+        let edit = PartnerEdit(object: other, relationship: inverse, former: self, isSaved: end == saved)
+        withdrawPartners(beginningWith: edit, context)
+      }
+    }
+  }
+
+  /// One-to-one: an end that may have been edited together with the other one.
+  private struct PartnerEdit {
+    let object: ManagedObject
+    let relationship: RelationshipSchema
+    /// The other end, whose edit is dropped.
+    let former: ManagedObject
+    /// Whether the other end's row names the object: then it has left, whatever it has been given since.
+    let isSaved: Bool
+  }
+
+  /// One-to-one: the partner's own edit goes with this object's, with it the edit of whoever it has been given to or taken from, and so on: otherwise one end would say what the other
+  /// does not.
+  private final func withdrawPartners(beginningWith first: PartnerEdit, _ context: ManagedObjectContext) {
+    var waiting = [first]
+    // Each round drops an edit, or ends nothing more: there is an end.
+    while let edit = waiting.popLast() {
+      let (object, slot) = (edit.object, edit.relationship.slot)
+      guard object !== self, let draft = object.draft, !object.state.contains(.draftFrozen),
+        draft.isChanged(slot), let inverse = context.schema.inverse(of: edit.relationship)
+      else { continue }
+      let now: UInt64 = if case .reference(let bits) = draft[slot] { bits } else { 0 }
+      guard edit.isSaved || now == edit.former.referenceBits else { continue }
+      let saved = object.snapshot?.reference(edit.relationship, object.home) ?? 0
+      object.editableDraft().clear(slot)
+      _ = context.undoRecorder?.forgetReference(edit.relationship, of: object)
+      context.changes.note(object, .refresh)
+      for end in [now, saved] {
+        guard let next = context.knownObject(end, inStore: object.home.storeIndex) else { continue }
+        waiting.append(
+          PartnerEdit(object: next, relationship: inverse, former: object, isSaved: end == saved))
       }
     }
   }

@@ -106,14 +106,14 @@ public final class FetchedResultsController<Result: ManagedObject> {
     checkQueue()
     let specification = try context.specification(of: fetchRequest)
     try context.checkResultType(Result.self, specification.entityName)
-    let plan = try ResultsPlan(
-      specification, sectionNameKeyPath: sectionNameKeyPath, computed: computedSections,
-      schema: context.schema)
+    var plan = try ResultsPlan.make(
+      specification, sectionNameKeyPath: sectionNameKeyPath, computed: computedSections, in: context)
     // A relationship that does not exist: better told now than when an object is looked at.
     _ = try context.prefetch(specification.relationshipKeyPathsForPrefetching, of: [], plan.request.entity)
     settleListening()
     // What was edited before belongs to the list that is read, and to no change afterwards.
     context.tellChanges()
+    if let renewed = try plan.renewed(in: context) { plan = renewed }
     try tracker.fetch(plan)
     consumers.follow(tracker.stores)
     makeReader()

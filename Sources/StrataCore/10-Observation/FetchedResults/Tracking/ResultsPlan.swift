@@ -12,6 +12,9 @@ struct ResultsPlan {
   let related: RelatedPaths
   /// Per sort key what labels its texts, where bytes do not have their order.
   let labels: [TextLabels?]
+  /// The request as it was asked, where its condition has aggregates of all objects (`age == max(age)`), which `request` has the values of; nil for others.
+  private let asked: FetchSpecification?
+  private let sectionNameKeyPath: String?
   /// Whether objects that no sort key tells apart come in the descending order of their primary keys.
   var keysDescend: Bool { request.keysDescend }
 
@@ -20,8 +23,10 @@ struct ResultsPlan {
   /// - Throws: ``FetchError``; `CoreDataError` 134060 when the section key path ends at an object (rule 242).
   init(
     _ specification: FetchSpecification, sectionNameKeyPath: String?, computed: ComputedSections? = nil,
-    schema: Schema
+    asked: FetchSpecification? = nil, schema: Schema
   ) throws {
+    self.asked = asked
+    self.sectionNameKeyPath = sectionNameKeyPath
     // The list is what the context shows (rule 243), also of a request that asks for what is stored.
     var specification = specification
     specification.includesPendingChanges = true
@@ -54,6 +59,33 @@ struct ResultsPlan {
     let affecting =
       computed?.affecting.sorted().compactMap { try? ResolvedSort(FetchSort($0), resolver) } ?? []
     related = RelatedPaths(request, (section.map { [$0] } ?? []) + affecting)
+  }
+
+  /// The plan of a request as the context has its objects now, unsaved changes included.
+  ///
+  /// - Throws: what the initialiser throws, and what `ManagedObjectContext.settling` throws.
+  static func make(
+    _ specification: FetchSpecification, sectionNameKeyPath: String?, computed: ComputedSections?,
+    in context: ManagedObjectContext
+  ) throws -> ResultsPlan {
+    var shown = specification
+    shown.includesPendingChanges = true
+    let condition: FetchPredicate? = shown.predicate
+    return try context.settling(shown, ofStored: false) { settled in
+      let found: FetchPredicate? = settled.predicate
+      return try ResultsPlan(
+        settled, sectionNameKeyPath: sectionNameKeyPath, computed: computed,
+        asked: found == condition ? nil : shown, schema: context.schema)
+    }
+  }
+
+  /// The plan with other values of the aggregates in its condition; nil when they are what they were, and for a condition without any.
+  func renewed(in context: ManagedObjectContext) throws -> ResultsPlan? {
+    guard let asked else { return nil }
+    context.flushAncestors()
+    let new = try Self.make(
+      asked, sectionNameKeyPath: sectionNameKeyPath, computed: computed, in: context)
+    return new.request.predicate == request.predicate ? nil : new
   }
 
   var hasSections: Bool { section != nil || computed != nil }

@@ -173,12 +173,16 @@ final class ResultsTracker: ContextObserver {
   }
 
   /// Brings the list in line with what has changed.
-  private func follow(_ change: ContextChange, _ plan: ResultsPlan) throws -> ResultsReport? {
+  private func follow(_ change: ContextChange, _ known: ResultsPlan) throws -> ResultsReport? {
     guard var index else { return nil }
+    // What the condition says of all objects may be something else now.
+    let renewed = try known.renewed(in: context)
+    let plan = renewed ?? known
+    if renewed != nil { self.plan = plan }
     var touched = Touched(self, plan)
     change.forEach { touched.add($0) }
     for id in unseen { touched.add(id) }
-    if isBehind || change.isAllRefreshed {
+    if isBehind || change.isAllRefreshed || renewed != nil {
       computedSections = [:]
       return try reload(plan, touched)
     }

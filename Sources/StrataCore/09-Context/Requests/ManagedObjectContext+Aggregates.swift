@@ -1,0 +1,108 @@
+import Foundation
+
+// Aggregates in a condition of what each object has one of: `age == max(age)`. They are of all objects of the request's entity, whatever else the condition
+// says, as in the sub-select that Core Data makes of them.
+//
+// ```
+//   a condition that asks for many values where there is one ─▶ the aggregates of all objects, each found ─▶ the condition with these values
+// ```
+//
+// Other requests are resolved as they are, and cost nothing more.
+
+extension ManagedObjectContext {
+  /// What `resolve` makes of a request, perhaps with the values of its aggregates in their place.
+  ///
+  /// On the context's queue. Tells nothing: edits that are to count have been told before.
+  /// - Parameter ofStored: Whether what is not saved takes no part, as in batches and rows of values.
+  /// - Throws: what `resolve` throws; `FetchError` for an aggregate that cannot be made of such values, and for a sum that is too large.
+  func settling<R>(
+    _ specification: FetchSpecification, ofStored: Bool, _ resolve: (FetchSpecification) throws -> R
+  ) throws -> R {
+    do { return try resolve(specification) } catch let error as FetchError {
+      let predicate: FetchPredicate? = specification.predicate
+      guard case .notMany = error.reason, error.part == .predicate, let predicate else { throw error }
+      var settled = specification
+      settled.predicate = try predicate.rewritten { part, _ in
+        try self.settled(part, specification, ofStored: ofStored)
+      }
+      return try resolve(settled)
+    }
+  }
+
+  /// The same for an expression about the request's objects.
+  func settling<R>(
+    _ expression: FetchExpression, of specification: FetchSpecification,
+    _ resolve: (FetchExpression) throws -> R
+  ) throws -> R {
+    do { return try resolve(expression) } catch let error as FetchError {
+      guard case .notMany = error.reason else { throw error }
+      return try resolve(
+        expression.rewritten { part, _ in try self.settled(part, specification, ofStored: true) })
+    }
+  }
+
+  /// The value of an aggregate of all objects; nil for every other expression.
+  private func settled(_ part: FetchExpression, _ specification: FetchSpecification, ofStored: Bool) throws
+    -> FetchExpression?
+  {
+    guard let (aggregate, values) = part.aggregated,
+      let entity = schema.entity(named: specification.entityName)
+    else { return nil }
+    var resolver = PredicateResolver(entity: entity, schema: schema)
+    // What is about members that a sub-query looks at is none of all objects.
+    guard let typed = try? resolver.expression(values), !typed.type.isMany, !typed.expression.isConstant
+    else { return nil }
+    resolver.allowsGroups = true
+    let whole = FetchExpression.aggregate(aggregate, values)
+    guard case .aggregate(_, let one, let zero) = try resolver.expression(whole).expression else {
+      return nil
+    }
+    var all = FetchSpecification(entityName: specification.entityName)
+    all.includesSubentities = specification.includesSubentities
+    all.includesPendingChanges = specification.includesPendingChanges
+    all.affectedStores = specification.affectedStores
+    if !ofStored {
+      let fetch = try ContextFetch(try ResolvedFetchRequest(all, schema: schema), all, in: self)
+      defer { fetch.endReading() }
+      if !fetch.overlay.isEmpty || !one.isLocal && fetch.seesUnsaved {
+        var accumulator = AggregateAccumulator(aggregate, zero: zero)
+        try throwingFailures { try fetch.forEachValue(one) { accumulator.add($0) } }
+        var result = accumulator.result
+        if case .decimal(let sum) = result, sum.isNaN, aggregate == .sum { result = .null }
+        if accumulator.isTooLarge || aggregate == .sum && result.isNull {
+          throw FetchError(reason: .overflow("\(whole)"), entityName: entity.name, key: nil)
+        }
+        return .constant(result)
+      }
+    }
+    // In the stores, where the ends of an index may tell it.
+    all.propertiesToFetch = [.expression("value", whole)]
+    guard let row = try fetchDictionaries(all).first, case .value(let value) = row[0] else { return nil }
+    return .constant(value)
+  }
+}
+
+extension ContextFetch {
+  /// Whether anything is not saved that the request would show, be it of other entities.
+  fileprivate var seesUnsaved: Bool {
+    if !overlay.layersBelow.isEmpty { return true }
+    guard specification.includesPendingChanges else { return false }
+    return !overlay.ownLayers.isEmpty || context.changes.hasChanges || context.saving.flight != nil
+  }
+
+  /// Calls `body` with what an expression comes to for each object that the request finds, unsaved changes included.
+  fileprivate func forEachValue(_ expression: ResolvedExpression, _ body: (AttributeValue) -> Void) throws {
+    // What objects refer to is read beside them.
+    if !expression.isLocal { holdStill() }
+    var bound: [Int: BoundExpression] = [:]
+    for match in try matches(mode: .rows) {
+      guard let node = match.node, let evaluation = try evaluation(match.storeIndex) else { continue }
+      let store = match.storeIndex
+      let one =
+        bound[store]
+        ?? request.binder(storeIdentifier: evaluation.view.storeIdentifier).bind(expression)
+      bound[store] = one
+      body(try evaluation.value(of: one, node))
+    }
+  }
+}
