@@ -25,8 +25,9 @@ enum MemoryFunction: String {
     case .median: return Self.median(numbers(arguments))
     case .mode: return Self.mode(scalars(arguments))
     case .standardDeviation: return Self.deviation(numbers(arguments))
-    case .random: return Int.random(in: 0...Int(Int32.max))
-    case .randomBelow, .randomBelowToo:
+    // `random(3)` has the name of the function without arguments.
+    case .random where arguments.isEmpty: return Int.random(in: 0...Int(Int32.max))
+    case .random, .randomBelow, .randomBelowToo:
       guard let limit = numbers(arguments).first, limit >= 1 else { return 0 }
       return Int.random(in: 0..<(Int(exactly: limit.rounded(.down)) ?? .max))
     case .withoutIndex: return arguments.first ?? nil
