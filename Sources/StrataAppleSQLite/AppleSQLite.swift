@@ -44,9 +44,11 @@ public enum AppleSQLite {
     progress: (AppleStoreProgress) throws -> Void = { _ in }
   ) throws -> AppleStoreReport {
     try withoutActuallyEscaping(progress) { progress in
-      try AppleImport(
-        source: source.path, destination: destination.path, options: options, progress: progress
-      ).run()
+      try FileSizeLimit.withoutSignal {
+        try AppleImport(
+          source: source.path, destination: destination.path, options: options, progress: progress
+        ).run()
+      }
     }
   }
 
@@ -70,10 +72,12 @@ public enum AppleSQLite {
     progress: (AppleStoreProgress) throws -> Void = { _ in }
   ) throws -> AppleStoreReport {
     try withoutActuallyEscaping(progress) { progress in
-      try AppleExport(
-        source: source, destination: destination.path, hashes: hashes, permitsLosses: permitsLosses,
-        progress: progress
-      ).run()
+      try FileSizeLimit.withoutSignal {
+        try AppleExport(
+          source: source, destination: destination.path, hashes: hashes, permitsLosses: permitsLosses,
+          progress: progress
+        ).run()
+      }
     }
   }
 

@@ -4,9 +4,16 @@ import StrataCore
 
 /// Runs the program “strata” with a command line; the exit code. Stores of the engines that the process knows are opened.
 package func runStrata(_ arguments: [String]) -> Int32 {
+  beginProgram()
+  return StrataCommand.execute(arguments)
+}
+
+/// What comes before everything else in a program, whose process is its own.
+func beginProgram() {
   // Before anything else takes their numbers.
   StandardDescriptors.hold()
-  return StrataCommand.execute(arguments)
+  // A file at the size limit of the process is an error of the write.
+  signal(SIGXFSZ, SIG_IGN)
 }
 
 /// The command line for people who have a store and a question or a worry.

@@ -221,6 +221,21 @@ struct PortingFormTests {
         == "d.setOption(FileProtectionType.complete.rawValue as NSString, forKey: key)")
   }
 
+  @Test("Casts to Set of what stands for a relationship are told: they make an empty set")
+  func relationshipSets() throws {
+    let ported = try Porting.port(
+      """
+      let a = trip.mutableSetValue(forKey: "entries") as! Set<Entry>
+      let b = trip.mutableSetValue(forKey: "entries")
+      let c = b as? Set<Entry>
+      let d = trip.value(forKey: "entries") as? Set<Entry>
+      let e = Set(trip.mutableSetValue(forKey: "entries").allObjects as! [Entry])
+      let f = other.b as? Set<Entry>
+      """)
+    #expect(ported.remarks.map(\.line) == [1, 3] && ported.edits.isEmpty)
+    #expect(ported.remarks.allSatisfy { $0.message.contains("allObjects") })
+  }
+
   @Test("What the compiler does not say, or says unclearly, is told with its line")
   func remarks() throws {
     let ported = try Porting.port(

@@ -78,7 +78,8 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
       if let plain = AttributeValue(value, type: .undefined) { return plain }
       // Values of transformable and composite attributes. Sendable is a word without a witness: both existentials have one
       // layout. The request is carried out at once, on this thread.
-      return unsafeBitCast(value, to: (any Sendable).self)
+      // `as Any`: the compiler would hand over what is in the existential, not the existential.
+      return unsafeBitCast(value as Any, to: (any Sendable).self)
     }
   }
 }

@@ -164,7 +164,11 @@ final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
 
   private func objects(of other: NSOrderedSet) -> [NSManagedObject] { other.array.map(managed) }
 
-  override func add(_ object: Any) { insert(object, at: members.count) }
+  override func add(_ object: Any) {
+    if isInside { return super.add(object) }
+    let object = managed(object)
+    if !members.contains(object) { edit { members.append(object) } }
+  }
   override func add(_ objects: UnsafePointer<AnyObject>!, count: Int) {
     // Foundation's contract: `objects` leads to `count` of them.
     for place in 0..<count { add(objects[place]) }
@@ -174,7 +178,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
     for (object, place) in zip(objects, indexes) { insert(object, at: place) }
   }
   override func setObject(_ obj: Any, at idx: Int) {
-    if idx == members.count { add(obj) } else { replaceObject(at: idx, with: obj) }
+    if idx == members.endIndex { add(obj) } else { replaceObject(at: idx, with: obj) }
   }
   override func remove(_ val: Any) {
     guard let object = val as? NSManagedObject else { return }

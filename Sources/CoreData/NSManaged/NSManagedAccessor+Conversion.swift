@@ -102,8 +102,8 @@ extension NSManagedAccessor {
       place.kind == .fetched
       ? object.value(forKey: property.name.description) : object.readValue(slot: place.slot)
     guard let value else { return nil }
-    if let value = value as? Value { return value }
-    if let value = Self.reference(value) as? Value { return value }
+    if let value = FoundationCollections.cast(value, as: Value.self) { return value }
+    if let value = Self.reference(value, as: Value.self) as? Value { return value }
     if Value.self is any FixedWidthInteger.Type || Value.self is NSNumber.Type,
       let number = number(of: object, place) as? Value
     {
@@ -112,18 +112,21 @@ extension NSManagedAccessor {
     trapType(object, place, Value.self)
   }
 
-  /// Foundation's class for a value of it.
-  static func reference(_ value: Any) -> Any? {
-    switch value {
-    case let value as String: NSString(string: value)
+  /// Foundation's class for a value of it, a mutable one where there is one: what casts do not make.
+  static func reference(_ value: Any, as wanted: Any.Type) -> Any? {
+    if type(of: value) is NSObject.Type, let object = value as? any NSMutableCopying {
+      return object.mutableCopy(with: nil)
+    }
+    return switch value {
+    case let value as String: NSMutableString(string: value)
     case let value as Date: NSDate(timeIntervalSinceReferenceDate: value.timeIntervalSinceReferenceDate)
     case let value as Data: NSMutableData(data: value)
     case let value as UUID: NSUUID(uuidString: value.uuidString)
     case let value as URL: NSURL(string: value.absoluteString)
-    case let value as Set<NSManagedObject>: NSMutableSet(array: Array(value))
-    case let value as [NSManagedObject]: NSMutableOrderedSet(array: value)
-    case let value as [String: Any]: NSDictionary(dictionary: value)
-    case let value as [Any]: NSArray(array: value)
+    case let value as Set<AnyHashable>: NSMutableSet(array: value.map(\.base))
+    case let value as [AnyHashable: Any]: NSMutableDictionary(dictionary: value)
+    case let value as [Any]:
+      wanted is NSOrderedSet.Type ? NSMutableOrderedSet(array: value) : NSMutableArray(array: value)
     default: nil
     }
   }

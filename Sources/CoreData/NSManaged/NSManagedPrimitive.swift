@@ -63,7 +63,7 @@ public struct NSManagedPrimitive: Sendable {
   private static func rawValue<Value: RawRepresentable>(of value: Value) -> Any { value.rawValue }
 
   private static func adapted<Value>(_ value: Any) -> Value? {
-    if let value = value as? Value { return value }
+    if let value = FoundationCollections.cast(value, as: Value.self) { return value }
     if let type = Value.self as? any FixedWidthInteger.Type {
       if let number = value as? any BinaryInteger { return integer(type, number) as? Value }
       return (value as? NSNumber).flatMap { integer(type, $0.int64Value) } as? Value
@@ -77,7 +77,7 @@ public struct NSManagedPrimitive: Sendable {
       if Value.self == Bool.self { return number.boolValue as? Value }
     }
     if let type = Value.self as? any RawRepresentable.Type { return represented(type, value) as? Value }
-    return NSManagedAccessor.reference(value) as? Value
+    return NSManagedAccessor.reference(value, as: Value.self) as? Value
   }
 
   private static func integer<Number: FixedWidthInteger>(_ type: Number.Type, _ value: some BinaryInteger)

@@ -75,9 +75,12 @@ final class ProgramReading: OwnerwiseReading, @unchecked Sendable {
       return try entity.storedValue(record.value(attribute.name), slot: slot)
     }
     // An element, `address.street`: the record has the whole, in dictionaries.
+    func elements(of value: Any?) -> [String: Any]? {
+      value.flatMap { FoundationCollections.castable($0) as? [String: Any] }
+    }
     var value: Any? = nil
     for (place, name) in attribute.name.split(separator: ".").map(String.init).enumerated() {
-      value = place == 0 ? record.value(name) : (value as? [String: Any])?[name]
+      value = place == 0 ? record.value(name) : elements(of: value)?[name]
     }
     return try entity.storedValue(value, slot: slot)
   }

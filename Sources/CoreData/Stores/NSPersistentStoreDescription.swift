@@ -127,6 +127,7 @@ func storeDescription(
     }
   default: break
   }
+  if ![.inMemory, .lmdb].contains(result.type) { result.engineOptions = engineOptions(options) }
   // The name that stores of all entities give as theirs.
   result.configuration = configuration == ManagedObjectModel.defaultConfigurationName ? nil : configuration
   result.takesUndeclaredSlots = true
@@ -176,5 +177,19 @@ func engineType(_ name: String) throws -> PersistentStoreDescription.StoreType {
 
 /// A store that is looked at without being opened here.
 func closedStore(type: String, url: URL, options: [AnyHashable: Any]?) throws -> PersistentStoreDescription {
-  PersistentStoreDescription(type: try engineType(type), url: url)
+  var result = PersistentStoreDescription(type: try engineType(type), url: url)
+  if ![.inMemory, .lmdb].contains(result.type) { result.engineOptions = engineOptions(options) }
+  return result
 }
+
+/// The options that are an engine's own, such as `adoptsTables` of stores on PostgreSQL: all but those by names of Core Data's and of Strata's. The engine refuses what
+/// it does not know. Numbers and Booleans are passed on as texts.
+func engineOptions(_ options: [AnyHashable: Any]?) -> [String: String] {
+  var result: [String: String] = [:]
+  for case let (name as String, value) in options ?? [:] where !isCommonOption(name) {
+    result[name] = "\(value)"
+  }
+  return result
+}
+
+private func isCommonOption(_ name: String) -> Bool { name.hasPrefix("NS") || name.hasPrefix("Strata") }

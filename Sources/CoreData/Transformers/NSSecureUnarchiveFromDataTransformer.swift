@@ -14,8 +14,8 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
   /// The classes that may stand at the top of an archive. Default those of plain values.
   open class var allowedTopLevelClasses: [AnyClass] {
     [
-      NSArray.self, NSDictionary.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSURL.self,
-      NSUUID.self, NSNull.self,
+      NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self,
+      NSURL.self, NSUUID.self, NSNull.self,
     ]
   }
 

@@ -49,6 +49,11 @@ extension SourcePorter {
   mutating func cast() {
     let sign = at(position + 1)
     if sign.is("CVarArg") { return argument() }
+    if sign.is("!") || sign.is("?"), at(position + 2).is("Set"), isRelationshipSet(before: position) {
+      return remark(
+        "Foundation on Linux makes an empty set of one that stands for a relationship: cast its objects, Set(set.allObjects as! [Member])"
+      )
+    }
     guard sign.is("!") || sign.is("?"), at(position + 2).is("NSFetchRequest"),
       let end = closingAngle(position + 3)
     else { return }
@@ -74,6 +79,22 @@ extension SourcePorter {
     replace(start..<start, with: opening, line: token.line, "as\(sign.text) \(type) → \(opening)…\(closing)")
     replace(at(position - 1).range.upperBound..<at(end).range.upperBound, with: closing, line: token.line, "")
     position = end
+  }
+
+  /// Whether what is cast at `index` certainly comes from `mutableSetValue(forKey:)`: the call itself, or a name that the file gives its result.
+  private func isRelationshipSet(before index: Int) -> Bool {
+    if at(index - 1).is(")") {
+      return opening(index - 1).map { at($0 - 1).is("mutableSetValue") } ?? false
+    }
+    guard at(index - 1).isName, !at(index - 2).is(".") else { return false }
+    let name = at(index - 1).text
+    return fileTokens.indices.dropLast(2).contains { place in
+      guard fileTokens[place].isName, fileTokens[place].text == name, fileTokens[place + 1].is("=") else {
+        return false
+      }
+      return fileTokens[(place + 2)...].prefix { $0.line == fileTokens[place].line }
+        .contains { $0.is("mutableSetValue") }
+    }
   }
 
   /// Where the expression begins that is cast at `index`: names, calls and brackets with dots between them; nil for any other one.

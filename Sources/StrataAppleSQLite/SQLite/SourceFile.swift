@@ -137,6 +137,16 @@ final class SourceFile {
       beside: FileManager.default.temporaryDirectory.appendingPathComponent("store").path)
     let folder = try TemporaryFolder()
     let target = folder.path + "/store"
+    try FileSizeLimit.withoutSignal { try copy(path, to: target) }
+    try requireOwnJournal(target + "-journal", path + "-journal")
+    // SQLite writes to the copy what the journal says.
+    let database = try FileSizeLimit.withoutSignal {
+      try open(target, name: path, flags: SQLITE_OPEN_READWRITE)
+    }
+    return (database, folder)
+  }
+
+  private static func copy(_ path: String, to target: String) throws {
     for attempt in 1...3 {
       let before = FileMark.all(path)
       for suffix in ["-wal", "-journal", ""] {
@@ -144,17 +154,16 @@ final class SourceFile {
         if FileMark(path + suffix) == nil { continue }
         do { try FileManager.default.copyItem(atPath: path + suffix, toPath: target + suffix) } catch {
           let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
+          let folder = URL(fileURLWithPath: target).deletingLastPathComponent().path
           throw AppleStoreError(
             isFull ? .output : .permission,
-            "\(path)\(suffix) cannot be copied to \(folder.path): \(error.localizedDescription)")
+            "\(path)\(suffix) cannot be copied to \(folder): \(error.localizedDescription)")
         }
         chmod(target + suffix, 0o600)
       }
       if before == FileMark.all(path) { break }
       if attempt == 3 { throw changed(path) }
     }
-    try requireOwnJournal(target + "-journal", path + "-journal")
-    return (try open(target, name: path, flags: SQLITE_OPEN_READWRITE), folder)
   }
 
   /// A path as SQLite's URIs write it.

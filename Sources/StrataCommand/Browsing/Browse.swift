@@ -78,7 +78,8 @@ enum BrowseServing {
 package func runStrataBrowse(
   _ arguments: [String], server: @escaping @Sendable (StoreBrowser, BrowseOptions) throws -> Void
 ) -> Int32 {
-  BrowseServing.$server.withValue(BrowseServing.Server(serve: server)) {
+  beginProgram()
+  return BrowseServing.$server.withValue(BrowseServing.Server(serve: server)) {
     StrataCommand.execute(["browse"] + arguments)
   }
 }

@@ -33,14 +33,16 @@ struct Column {
     }
   }
 
-  /// The identifier, all stored attributes and the to-one relationships.
+  /// The identifier, all stored attributes and the to-one relationships. Where a property is called “id”, the identifier has its other name.
   static func all(of shape: EntityShape) -> [Column] {
-    [Column(name: "id", kind: .identifier, steps: [])]
+    let names = shape.attributes.map(\.name) + shape.toOne.map(\.relationship.name)
+    let identifier = names.contains("id") && !names.contains("objectID") ? "objectID" : "id"
+    return [Column(name: identifier, kind: .identifier, steps: [])]
       + shape.attributes.map { Column(name: $0.name, kind: .attribute(slot: $0.slot, $0.type), steps: []) }
       + shape.toOne.map { Column(name: $0.relationship.name, kind: .toOne(slot: $0.slot), steps: []) }
   }
 
-  /// Looks up `title,author.name,tags,id`.
+  /// Looks up `title,author.name,tags,id`. The object's own identifier is `id` and `objectID`, unless a property has that name.
   static func parse(_ text: String, _ entity: EntitySchema, _ schema: Schema) throws -> [Column] {
     let parts = text.split(separator: ",")
     if parts.isEmpty {

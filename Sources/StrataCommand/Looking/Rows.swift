@@ -8,7 +8,7 @@ struct Rows: StoreTask {
     abstract: "Shows the objects of an entity that satisfy a condition.",
     discussion: """
       As a table the first 100 are shown, as JSON and CSV all of them. Columns are attributes, relationships (to-one ones show an \
-      object, to-many ones how many), “id”, and key paths through to-one relationships: --columns name,team.name,id.
+      object, to-many ones how many), “id” (“objectID” where a property has that name), and key paths through to-one relationships: --columns name,team.name,id.
       """)
 
   @OptionGroup var asking: Asking

@@ -103,8 +103,10 @@ final class LineParser {
       throw LineFault(
         "\(shapes[owner.entity].entity.name) has no to-many relationship “\(relationshipName.prefix(60))”")
     }
+    guard place >= 0, place < 1 << 28 else { throw LineFault("The place \(place) is none of a member") }
+    // All or none of them.
+    for member in members { try require(member, isMemberOf: relationship) }
     for (offset, member) in members.enumerated() {
-      try require(member, isMemberOf: relationship)
       try intake.addMember(member, to: relationship, of: owner, place: place + offset, line: number)
     }
     return .members(members.count)
@@ -310,11 +312,14 @@ final class CSVObjects {
         return .attribute(attribute)
       }
       if let link = shape.toOne.first(where: { $0.relationship.name == name.text }) { return .link(link) }
-      if name.text == "id" { return .identifier }
+      // As `rows --csv` calls the object's own where a property is called “id”.
+      if name.text == "id" || name.text == "objectID" { return .identifier }
       let known = ["id"] + shape.attributes.map(\.name) + shape.toOne.map(\.relationship.name)
       let guess = Words.nearest(name.text, among: known).map { "; did you mean “\($0)”" } ?? ""
       throw LineFault("\(entity.name) has no stored property “\(name.text)”\(guess)")
     }
+    let identifierCount = cells.count { if case .identifier = $0 { true } else { false } }
+    if identifierCount > 1 { throw LineFault("Two columns tell the objects’ keys") }
     let missing = shape.attributes.first { attribute in
       !attribute.isOptional && !seen.contains(attribute.name) && entity.defaults[attribute.slot].isNull
     }
@@ -337,15 +342,10 @@ final class CSVObjects {
         continue
       }
       switch column {
-      case .identifier:
-        guard let found = UInt64(cell.text.hasPrefix("p") ? cell.text.dropFirst() : cell.text[...]), found > 0
-        else {
-          throw LineFault("“\(cell.text.prefix(60))” is no key: it is written “p7”")
-        }
-        key = found
+      case .identifier: key = try self.key(cell.text)
       case .attribute(let attribute):
         guard let value = ValueText.value(cell.text, attribute.type) else {
-          throw LineFault("“\(cell.text.prefix(60))” is no \(attribute.type) for “\(attribute.name)”")
+          throw LineFault("\(ValueText.refusal(cell.text, attribute.type)) for “\(attribute.name)”")
         }
         values[attribute.slot] = value
         given.insert(attribute.slot)
@@ -362,5 +362,18 @@ final class CSVObjects {
     let entity = shape.entity.number
     try intake.add(
       ObjectAddress(entity: entity, key: key ?? intake.nextKey(of: entity)), values: values, line: line)
+  }
+
+  /// `p7`, `7`, and `Person/p7` as `rows` writes it.
+  private func key(_ text: String) throws -> UInt64 {
+    if text.contains("/") {
+      let object = try parser.object(text)
+      if object.entity == shape.entity.number { return object.key }
+      throw LineFault("“\(text.prefix(60))” is no object of \(shape.entity.name)")
+    }
+    guard let key = UInt64(text.hasPrefix("p") ? text.dropFirst() : text[...]), key > 0 else {
+      throw LineFault("“\(text.prefix(60))” is no key: it is written “p7”")
+    }
+    return key
   }
 }

@@ -20,7 +20,7 @@ struct Load: StoreTask {
   @Argument(help: "The store's file: a new one, or with --into one that is there.", completion: .file())
   var store: String
   @Flag(help: "Add to the store that is there.") var into = false
-  @Flag(help: "Leave out lines that are damaged, and links to what they would have said, and load the rest.")
+  @Flag(help: "Leave out lines that are damaged, and links to what is not there, and load the rest.")
   var skipDamaged = false
   @Option(help: "The model of a dump that has none.", completion: .file()) var modelFrom: String?
   @Option(help: "The file is a CSV file with objects of this entity.") var entity: String?
@@ -58,7 +58,7 @@ struct Load: StoreTask {
         try Output.errors.line("strata: … and \(report.damagedCount - report.damaged.count) more")
       }
     }
-    if report.damagedCount > 0 { throw ExitCode(Failure.Kind.incomplete.rawValue) }
+    if report.damagedCount > 0 || report.lostLinks > 0 { throw ExitCode(Failure.Kind.incomplete.rawValue) }
   }
 }
 
@@ -132,6 +132,13 @@ final class LoadRun {
 
   /// The intake that the facts of a dump ask for; nil facts for a dump that says nothing of its store.
   private func makeIntake(_ facts: StoreFacts?) throws -> StoreIntake {
+    let intake = try beginIntake(facts)
+    intake.settlesMembers = true
+    intake.leavesOutMembers = skipsDamaged
+    return intake
+  }
+
+  private func beginIntake(_ facts: StoreFacts?) throws -> StoreIntake {
     if isInto {
       let intake = try StoreIntake(into: destination)
       if let facts { try requireSame(try ModelSource.json(facts.model, dump), intake) }
@@ -161,12 +168,11 @@ final class LoadRun {
   private func finish(_ intake: StoreIntake, file: String? = nil) throws -> LoadReport {
     progress.show("checking and flushing …")
     do {
-      (_, report.lostLinks) = try intake.finish(mendsLinks: skipsDamaged && report.damagedCount > 0)
+      (_, report.lostLinks) = try intake.finish(mendsLinks: skipsDamaged)
     } catch let refusal as StoreIntake.Refusal {
-      throw Failure(
-        .input, refusal.line > 0 ? text(refusal.line, file, refusal.description) : refusal.description)
+      throw failure(refusal, file)
     }
-    (report.objects, report.members) = (intake.rowCount, intake.memberCount)
+    (report.objects, report.members) = (intake.rowCount, intake.keptMemberCount)
     return report
   }
 
@@ -174,8 +180,21 @@ final class LoadRun {
     do {
       try intake.settleSteps()
     } catch let refusal as StoreIntake.Refusal {
-      throw Failure(.input, text(refusal.line, file, refusal.description) + " Nothing was loaded.")
+      throw failure(refusal, file)
     }
+    let (first, count) = intake.takeLeftOut()
+    for refusal in first { try refuse(refusal.line, refusal.description, file: file) }
+    report.damagedCount += count - first.count
+  }
+
+  /// What ends the loading.
+  private func failure(_ refusal: StoreIntake.Refusal, _ file: String?) -> Failure {
+    let sentence =
+      refusal.line > 0
+      ? text(refusal.line, refusal.source ?? file, refusal.description) : refusal.description
+    return Failure(
+      .input, sentence + " Nothing was loaded.",
+      advice: refusal.isLink && !skipsDamaged ? "--skip-damaged loads the rest." : nil)
   }
 
   private func text(_ line: Int, _ file: String?, _ message: String) -> String {
@@ -231,7 +250,6 @@ final class LoadRun {
         }
         // It was made just now.
         parser = LineParser(intake!)
-        intake?.leavesOutMembers = skipsDamaged
         if hasHeader { continue }
       }
       guard let parser else { continue }
@@ -248,7 +266,7 @@ final class LoadRun {
       } catch let refusal as StoreIntake.Refusal where refusal.line == lines.number {
         try refuse(refusal.line, refusal.description)
       } catch let refusal as StoreIntake.Refusal {
-        throw Failure(.input, text(refusal.line, nil, refusal.description) + " Nothing was loaded.")
+        throw failure(refusal, nil)
       }
       if read.objects & 1_023 == 0 { progress.show(lines.completed, of: lines.total, "bytes") }
     }
@@ -293,7 +311,6 @@ final class LoadRun {
       end = try? LineParser.end(&reader)
     }
     let intake = try makeIntake(facts)
-    intake.leavesOutMembers = skipsDamaged
     let names = Set(try FileManager.default.contentsOfDirectory(atPath: dump))
     var known: Set<String> = ["store.json"]
     let shapes = EntityShape.all(intake.schema)
@@ -328,6 +345,7 @@ final class LoadRun {
     throws
   {
     let reader = CSVReader(lines)
+    intake.source = file
     let table: CSVObjects
     do {
       guard let names = try reader.next() else { throw LineFault("The file is empty") }
@@ -348,7 +366,7 @@ final class LoadRun {
       } catch let refusal as StoreIntake.Refusal where refusal.line == reader.line {
         try refuse(refusal.line, refusal.description, file: file)
       } catch let refusal as StoreIntake.Refusal {
-        throw Failure(.input, text(refusal.line, file, refusal.description) + " Nothing was loaded.")
+        throw failure(refusal, file)
       }
       if reader.line & 1_023 == 0 {
         progress.show(lines.completed, of: lines.total, "bytes of \(file ?? dump)")
@@ -383,7 +401,7 @@ final class LoadRun {
       } catch let fault as LineFault {
         try refuse(reader.line, fault.message, file: file)
       } catch let refusal as StoreIntake.Refusal {
-        throw Failure(.input, text(refusal.line, file, refusal.description) + " Nothing was loaded.")
+        throw failure(refusal, file)
       }
     }
     try settleSteps(intake, file: file)

@@ -28,7 +28,8 @@ enum Interruption {
   /// From now on. A signal that was ignored when the program began stays ignored. A reader of the output that has gone is no signal but an error
   /// of the next write.
   static func prepare() {
-    _ = sources
+    // Where there are too few descriptors for that, opening a store says so; nothing was made then.
+    if EventDescriptors.areThere { _ = sources }
     signal(SIGPIPE, SIG_IGN)
   }
 

@@ -33,8 +33,6 @@ final class CSVReader {
   func next() throws -> [CSV.Cell]? {
     guard var text = try nextLine() else { return nil }
     line = lines.number
-    // A mark of the byte order that spreadsheets write.
-    if line == 1, text.starts(with: [0xEF, 0xBB, 0xBF]) { text.removeFirst(3) }
     var cells: [CSV.Cell] = []
     var place = 0
     while true {

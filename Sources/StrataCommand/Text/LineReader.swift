@@ -38,7 +38,7 @@ final class LineReader {
     buffer.deallocate()
   }
 
-  /// The next line without its end, valid until the next call; nil behind the last.
+  /// The next line without its end, valid until the next call; nil behind the last. A mark of the byte order is no part of the first.
   func next() throws -> UnsafeRawBufferPointer? {
     var looked = start
     while true {
@@ -63,7 +63,10 @@ final class LineReader {
   private func line(to place: Int) -> UnsafeRawBufferPointer {
     number += 1
     let last = dropsReturns && place > start && buffer[place - 1] == 0x0D ? place - 1 : place
-    return UnsafeRawBufferPointer(rebasing: buffer[start..<last])
+    let line = UnsafeRawBufferPointer(rebasing: buffer[start..<last])
+    // Some editors and spreadsheets begin a file with a mark of the byte order.
+    guard number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) else { return line }
+    return UnsafeRawBufferPointer(rebasing: line[3...])
   }
 
   private func fill() throws {

@@ -51,12 +51,20 @@ enum ValueText {
 
   static func decimal(_ value: Decimal) -> String { value.isNaN ? "NaN" : value.description }
 
+  /// The decimal that a text stands for; nil for a text that is none, and for a number that no decimal is exactly.
   static func decimal(_ text: some StringProtocol) -> Decimal? {
     if text == "NaN" { return .nan }
-    guard text.utf8.count <= 400, isNumber(text), let value = Decimal(string: String(text)),
-      text.utf8.contains(where: { $0 &- 48 < 10 })
+    guard text.utf8.count <= 400, let number = DecimalDigits(text), let value = Decimal(string: String(text))
     else { return nil }
-    return value
+    // Foundation rounds what has more digits than it keeps.
+    return number.fitsSurely || DecimalDigits(value.description) == number ? value : nil
+  }
+
+  /// Why a text is no value of a type.
+  static func refusal(_ text: some StringProtocol, _ type: AttributeType) -> String {
+    type == .decimal && DecimalDigits(text) != nil
+      ? "“\(text.prefix(60))” does not fit into the 38 digits of a decimal"
+      : "“\(text.prefix(60))” is no \(type)"
   }
 
   // MARK: Dates
@@ -272,7 +280,7 @@ enum ValueText {
       return .float(value)
     case .decimal:
       let text = reader.peek() == UInt8(ascii: "\"") ? Substring(try reader.string()) : try reader.number()
-      guard let value = decimal(text) else { throw reader.fault("“\(text.prefix(60))” is no decimal") }
+      guard let value = decimal(text) else { throw reader.fault(refusal(text, type)) }
       return .decimal(value)
     case .string: return .string(try reader.string())
     default:

@@ -101,6 +101,9 @@ struct InPlaceChange: Sendable {
         if let origin = old.slot(named: attribute.name), !old.attributes[origin].isTransient {
           throw Obstacle(reason: "\(name) gets another type")
         }
+        if !value.isNull, !change.defaultsNeed[slot].isEmpty {
+          throw Obstacle(reason: "\(name) has a default value, and stays nil where what it is part of is nil")
+        }
         if RowEncoder.variableLength(of: value) > RowFormat.maximumInlineLength {
           throw Obstacle(reason: "the default value of \(name) is too large to lie in a row")
         }

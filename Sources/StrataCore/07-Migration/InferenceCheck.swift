@@ -10,7 +10,8 @@ struct InferenceCheck {
     var check = self
     check.found += pairing.conflicts
     for pair in pairing.pairs {
-      for attribute in pair.attributes { check.checkAttribute(attribute, pair) }
+      let composites = CompositePairing(pair)
+      for attribute in pair.attributes { check.checkAttribute(attribute, pair, composites) }
       for relationship in pair.relationships { check.checkRelationship(relationship, pair) }
     }
     check.checkHierarchies()
@@ -21,28 +22,54 @@ struct InferenceCheck {
   // MARK: Attributes
 
   private mutating func checkAttribute(
-    _ attribute: ModelPairing.PropertyPair, _ pair: ModelPairing.EntityPair
+    _ attribute: ModelPairing.PropertyPair, _ pair: ModelPairing.EntityPair, _ composites: CompositePairing
   ) {
-    // What is derived is computed, what is transient is not stored, and a composite attribute is its elements.
+    // What is derived is computed, what is transient is not stored.
     guard let new = attribute.destination.property as? AttributeDescription,
-      !attribute.destination.isTransient,
-      !(new is DerivedAttributeDescription), !(new is CompositeAttributeDescription)
+      !attribute.destination.isTransient, !(new is DerivedAttributeDescription)
     else { return }
-    let place = place(of: attribute.destination, pair.destination)
-    let isMandatory = attribute.destination.depth == 0 && !new.isOptional && new.defaultValue == nil
-    guard let old = attribute.source?.property as? AttributeDescription,
-      attribute.source?.isTransient == false
-    else {
-      if isMandatory { found.append("\(place) is new and mandatory, and has no default value") }
-      return
+    let source = attribute.source?.isTransient == false ? attribute.source : nil
+    let old = source?.property as? AttributeDescription
+    let place = attribute.destination.place(in: pair.destination)
+    let reason: String?
+    if let new = new as? CompositeAttributeDescription {
+      let isNeeded = composites.rowsMayHaveOwner(of: attribute.destination)
+      reason = self.reason(from: old, to: new, isNeeded: isNeeded)
+    } else {
+      let isMandatory =
+        !new.isOptional && new.defaultValue == nil
+        && composites.rowsMayHaveOwner(of: attribute.destination)
+      reason = self.reason(from: old, to: new, isMandatory: isMandatory)
     }
+    if let reason { found.append("\(place) \(reason)") }
+  }
+
+  private func reason(
+    from old: AttributeDescription?, to new: AttributeDescription, isMandatory: Bool
+  ) -> String? {
+    guard let old else { return isMandatory ? "is new and mandatory, and has no default value" : nil }
     if old.attributeType != new.attributeType {
-      found.append("\(place) has another type: \(new.attributeType), it was \(old.attributeType)")
-    } else if old.attributeType == .transformable, transformer(old) != transformer(new) {
-      found.append("\(place) has another transformer")
-    } else if isMandatory && old.isOptional {
-      found.append("\(place) becomes mandatory, and has no default value")
+      return "has another type: \(new.attributeType), it was \(old.attributeType)"
     }
+    if old.attributeType == .transformable, transformer(old) != transformer(new) {
+      return "has another transformer"
+    }
+    return isMandatory && old.isOptional ? "becomes mandatory, and has no default value" : nil
+  }
+
+  /// A composite attribute is its elements, which are asked for themselves. It has to be told only what they do not tell.
+  private func reason(
+    from old: AttributeDescription?, to new: CompositeAttributeDescription, isNeeded: Bool
+  ) -> String? {
+    guard let old else {
+      let isMissing =
+        isNeeded && !new.isOptional && !new.hasMandatoryElement && !new.hasDefaultValue
+      return isMissing ? "is new and mandatory, and has no default value" : nil
+    }
+    guard let composite = old as? CompositeAttributeDescription else {
+      return "has another type: \(new.attributeType), it was \(old.attributeType)"
+    }
+    return CompositePairing.reason(from: composite, to: new)
   }
 
   private func transformer(_ attribute: AttributeDescription) -> String? {
@@ -57,7 +84,7 @@ struct InferenceCheck {
     guard let new = relationship.destination.property as? RelationshipDescription, !new.isTransient,
       let old = relationship.source?.property as? RelationshipDescription, !old.isTransient
     else { return }
-    let place = place(of: relationship.destination, pair.destination)
+    let place = relationship.destination.place(in: pair.destination)
     if old.isToMany && !new.isToMany { found.append("\(place) was to-many and becomes to-one") }
     if let target = old.destinationEntity, let newTarget = new.destinationEntity {
       for entity in target.withSubentities {
@@ -102,10 +129,6 @@ struct InferenceCheck {
         roots.append((new, old))
       }
     }
-  }
-
-  private func place(of slot: SlotDescription, _ entity: EntityDescription) -> String {
-    "\(slot.property.entity?.name ?? entity.name ?? "").\(slot.name)"
   }
 }
 

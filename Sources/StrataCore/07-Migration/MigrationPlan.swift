@@ -29,6 +29,9 @@ package struct MigrationPlan: Sendable {
     package let destination: EntitySchema
     /// By slot of the destination; references are among the relationships.
     package let values: [Value]
+    /// By slot of the destination, the slots of the source of which one must have a value for a default value to count; empty where it counts in all rows. A composite
+    /// attribute that may be nil stays nil, whatever default values its elements have.
+    package let defaultsNeed: [[Int]]
     package let toOne: [Relationship]
     package let toMany: [Relationship]
   }
@@ -60,6 +63,7 @@ package struct MigrationPlan: Sendable {
       }
       entities[old.number] = Entity(
         source: old, destination: new, values: try Self.values(pair, old, new),
+        defaultsNeed: Self.defaultsNeed(pair, old, new),
         toOne: relationships.filter { !$0.relationship.isToMany },
         toMany: relationships.filter { $0.relationship.isToMany && $0.isTold && !$0.paths.isEmpty })
       hierarchies[new.hierarchyNumber] = old.hierarchyNumber
@@ -85,6 +89,23 @@ package struct MigrationPlan: Sendable {
       values[slot] = .slot(oldSlot, else: schema.isOptional ? .null : try new.storedDefault(slot: slot))
     }
     return values
+  }
+
+  private static func defaultsNeed(
+    _ pair: ModelPairing.EntityPair, _ old: EntitySchema, _ new: EntitySchema
+  ) -> [[Int]] {
+    var result = [[Int]](repeating: [], count: new.attributes.count)
+    let composites = CompositePairing(pair)
+    for attribute in pair.attributes where attribute.destination.depth > 0 {
+      guard let slot = new.slot(named: attribute.destination.name),
+        let guardian = composites.guardian(of: attribute.destination)
+      else { continue }
+      result[slot] = old.attributes.indices.filter {
+        let element = old.attributes[$0]
+        return !element.isTransient && element.name.hasPrefix(guardian.name + ".")
+      }
+    }
+    return result
   }
 }
 

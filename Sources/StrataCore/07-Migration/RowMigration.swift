@@ -94,12 +94,21 @@ struct RowMigration {
     }
     let draft = RowDraft.make(new.layout)
     for (slot, value) in entity.values.enumerated() {
+      let owner = entity.defaultsNeed[slot]
+      let substitute: AttributeValue
       switch value {
-      case .constant(let value): draft[slot] = value
-      case .slot(let old, let substitute):
+      case .constant(let value): substitute = value
+      case .slot(let old, let other):
         let value = try reader.value(row, old, primaryKey: key, externals: [], transaction)
-        draft[slot] = value == .null ? substitute : value
+        if value != .null {
+          draft[slot] = value
+          continue
+        }
+        substitute = other
       }
+      // Elements of a composite attribute that is nil get no default values.
+      let isThere = owner.isEmpty || owner.contains { !RowBytes.isNil(row.base, $0) }
+      draft[slot] = isThere ? substitute : .null
     }
     for relationship in entity.toOne {
       let members = try self.members(relationship, of: row, key, reader, transaction)

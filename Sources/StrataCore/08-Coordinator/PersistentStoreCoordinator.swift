@@ -98,6 +98,8 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
         description.type == .lmdb
           ? "A store in a file needs a URL." : "A store of type \(description.type.rawValue) needs a URL.")
     }
+    // Contexts and followers have timers, whatever the engine.
+    try EventDescriptors.require(path: description.url?.path ?? "")
     let store = try open(description, schema, kind)
     do {
       try attach(store, openedAs: description)
@@ -387,6 +389,8 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
     try queue.sync(execute: block)
   }
+  /// The same for a block that neither returns nor throws anything. Not re-entrant.
+  public final func performAndWait(_ block: () -> Void) { queue.sync(execute: block) }
 
   // MARK: For contexts
 

@@ -166,7 +166,9 @@ extension ManagedObject {
     // What a transformer refuses is found by the validation.
     case .transformable: return nil
     case .composite:
-      guard let dictionary = value as? [AnyHashable: Any] else { return refused("composite") }
+      guard let dictionary = FoundationCollections.castable(value) as? [AnyHashable: Any] else {
+        return refused("composite")
+      }
       var rest = dictionary
       for slot in attribute.elements {
         let element = home.entity.attributes[slot]

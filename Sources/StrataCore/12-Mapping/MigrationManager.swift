@@ -221,28 +221,15 @@ open class MigrationManager: NSObject {
 
   /// The objects in a value of a relationship, or of an expression.
   package static func objects(_ value: Any?) -> [ManagedObject] {
-    switch value {
-    case let object as ManagedObject: [object]
-    case let objects as [ManagedObject]: objects
-    case let objects as Set<ManagedObject>: Array(objects)
-    case let objects as NSOrderedSet: objects.array.compactMap { $0 as? ManagedObject }
-    case let objects as NSSet: objects.allObjects.compactMap { $0 as? ManagedObject }
-    case let objects as [Any?]: objects.compactMap { $0 as? ManagedObject }
-    default: []
-    }
+    guard let value else { return [] }
+    if let objects = ManagedObject.objects(in: value) { return objects }
+    return (FoundationCollections.elements(of: value) ?? []).compactMap { $0 as? ManagedObject }
   }
 
   /// The same; nil when there is anything else in it.
   static func onlyObjects(_ value: Any) -> [ManagedObject]? {
-    let elements: [Any?]
-    switch value {
-    case is ManagedObject: elements = [value]
-    case let list as NSOrderedSet: elements = list.array
-    case let set as NSSet: elements = set.allObjects
-    case let list as [Any?]: elements = list
-    case let set as Set<AnyHashable>: elements = set.map(\.base)
-    default: return nil
-    }
+    if let object = value as? ManagedObject { return [object] }
+    guard let elements = FoundationCollections.elements(of: value) else { return nil }
     let objects = elements.compactMap { $0 as? ManagedObject }
     return objects.count == elements.count ? objects : nil
   }

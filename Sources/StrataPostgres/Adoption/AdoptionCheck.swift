@@ -15,7 +15,8 @@ struct AdoptionCheck {
 
   /// What is against it, a sentence each.
   var reasons: [String] {
-    keyReasons + table.columns.flatMap(reasons) + otherColumns + foreignKeyReasons
+    facts.obstacles.map { "“\(table.plainName)” \($0)" } + keyReasons + table.columns.flatMap(reasons)
+      + otherColumns + foreignKeyReasons
   }
 
   private func says(_ column: String, _ words: String) -> String {
@@ -38,6 +39,15 @@ struct AdoptionCheck {
       if sequence.step < 1 { reasons.append(says(key.name, "has a sequence that does not ascend.")) }
     } else {
       reasons.append(says(key.name, "has no sequence of its own, from which keys could be taken."))
+    }
+    if let sequence = facts.sequence, sequence.step > 0, let keys = facts.keys,
+      sequence.next <= keys.upperBound
+    {
+      reasons.append(
+        says(
+          key.name,
+          "has keys up to \(keys.upperBound), and its sequence gives \(sequence.next) next: new objects would get the keys of rows that are there. Set it behind them: SELECT setval('\(sequence.name.replacing(mark: "'", with: "''"))', \(keys.upperBound))."
+        ))
     }
     if let keys = facts.keys, keys.lowerBound < 1 || keys.upperBound >= Int64(StoreReference.keyLimit) {
       reasons.append(says(key.name, "has keys that are not above 0 and below 2^48."))

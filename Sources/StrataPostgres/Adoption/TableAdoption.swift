@@ -138,7 +138,8 @@ struct TableAdoption {
     }
   }
 
-  /// Gives the tables of a store back as they were found: without the columns that were added and without the store's trigger. The store's namespace is gone then.
+  /// Gives the tables of a store back as they were found: without the columns that were added and without the store's trigger. The store's namespace is gone then, where
+  /// the store has made it.
   /// In the transaction of whoever holds the store's row.
   /// - Throws: ``SQLError``, ``StorageError``.
   static func giveBack(_ catalogue: Catalogue, of namespace: String, on connection: PostgresConnection) throws
@@ -153,8 +154,8 @@ struct TableAdoption {
     question += question.bind(AdoptedTable.trigger) + "::text"
     let found = try connection.run(question)
     // Views look at the columns, triggers call the function, which is in the namespace.
-    var removal = try catalogue.removal(of: namespace, on: connection)
-    let last = removal.popLast().map { [$0] } ?? []
+    let last = try catalogue.namespaceRemoval(of: namespace, on: connection)
+    let removal = try catalogue.removal(of: namespace, on: connection)
     var statements: [String] = []
     var relations: Set<String> = []
     for row in 0..<found.rowCount {

@@ -30,14 +30,24 @@ struct TableFacts {
 
   /// Whether it is an ordinary table.
   let isOrdinary: Bool
+  /// What it is or has besides that keeps it from being taken over, as the end of a sentence.
+  let obstacles: [String]
   let columns: [Column]
   let foreignKeys: [ForeignKey]
   /// The columns of the primary key.
   let key: [String]
-  /// The sequence of the key's column, and its step.
-  let sequence: (name: String, step: Int64)?
+  /// The sequence of the key's column, its step, and the value that it gives next.
+  let sequence: (name: String, step: Int64, next: Int64)?
   /// The smallest and the largest key.
   let keys: ClosedRange<Int64>?
+
+  /// In the order of the columns that are asked for.
+  private static let obstacles = [
+    "is a partition of another table, which takes no columns of its own.",
+    "has tables that inherit from it: their rows would be objects, too, and may have the same keys.",
+    "has rules (CREATE RULE), which make other statements of those that the store sends. Use triggers.",
+    "has row level security, which does not hold for a role that reads it through the store's view: everybody would see and change all rows.",
+  ]
 
   private static let relation =
     "pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
@@ -52,7 +62,9 @@ struct TableFacts {
       return statement
     }
     let results = try connection.run([
-      question("SELECT c.relkind::text FROM \(Self.relation)", ""),
+      question(
+        "SELECT c.relkind::text, c.relispartition::text, EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid)::text, EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite w WHERE w.ev_class = c.oid AND w.rulename <> '_RETURN')::text, c.relrowsecurity::text FROM \(Self.relation)",
+        ""),
       question(
         "SELECT a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull::text, a.atthasdef::text, a.attgenerated::text, a.attidentity::text, COALESCE(o.collisdeterministic, true)::text FROM \(Self.relation) JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_catalog.pg_collation o ON o.oid = a.attcollation",
         " AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"),
@@ -68,6 +80,8 @@ struct TableFacts {
     func isTrue(_ result: SQLResult, _ row: Int, _ column: Int) throws -> Bool {
       try result.text(row, column) == "true"
     }
+    obstacles = try Self.obstacles.enumerated().filter { try isTrue(results[0], 0, $0.offset + 1) }
+      .map(\.element)
     columns = try (0..<results[1].rowCount).map { row in
       Column(
         name: try results[1].text(row, 0), type: try results[1].text(row, 1),
@@ -98,8 +112,18 @@ struct TableFacts {
     let ends = SQLStatement(
       "SELECT pg_catalog.min(\(quoted))::bigint, pg_catalog.max(\(quoted))::bigint FROM \(relation)")
     let answers = try connection.run([found, ends])
-    sequence =
-      try answers[0].rowCount == 1 ? (answers[0].text(0, 0), answers[0].integer(0, 1)) : nil
+    if answers[0].rowCount == 1 {
+      let (sequence, step) = try (answers[0].text(0, 0), answers[0].integer(0, 1))
+      // As the server writes the name, in quotes where it needs them.
+      let value = try connection.run(
+        SQLStatement("SELECT s.last_value, s.is_called::text FROM \(sequence) s"))
+      let last = try value.integer(0, 0)
+      self.sequence = (
+        sequence, step, try isTrue(value, 0, 1) ? last.addingReportingOverflow(step).partialValue : last
+      )
+    } else {
+      sequence = nil
+    }
     keys = try answers[1][0, 0] == nil ? nil : answers[1].integer(0, 0)...answers[1].integer(0, 1)
   }
 

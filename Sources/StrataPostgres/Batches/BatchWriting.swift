@@ -76,12 +76,16 @@ final class BatchWriting {
     for change in set.inserts + set.updates {
       outcome.changedSlots[change.entity, default: SlotBitmap()].formUnion(change.changedSlots)
     }
-    for row in derived.rows {
+    for row in derived.rows where !going.contains(address(row)) {
       outcome.touched.append(row.primaryKey, of: row.entity)
       outcome.changedSlots[row.entity, default: SlotBitmap()].formUnion(row.changedSlots)
     }
     for change in result.notes.changes(derived: derived.others) { try note(change, going) }
     progress.complete(outcome.inserted.count + outcome.updated.count + outcome.deleted.count)
+  }
+
+  private func address(_ row: RowChange) -> RowAddress {
+    RowAddress(hierarchy: schema.entities[row.entity].hierarchyNumber, key: row.primaryKey)
   }
 
   /// Notes what a statement has done by itself.

@@ -71,6 +71,9 @@ struct NamesGiven {
 
   init(reserved: Set<String> = []) { taken = reserved }
 
+  /// Keeps what the server calls the index of a table's primary key from being another table's name.
+  mutating func reserveKey(ofTable name: String) { taken.insert(name + "_pkey") }
+
   /// A name for what is called `path` in the model. The same for the same paths in the same order.
   mutating func name(_ wanted: String, path: String) -> String {
     let wanted = wanted.isEmpty ? "_" : wanted

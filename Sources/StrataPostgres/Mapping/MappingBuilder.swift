@@ -122,6 +122,7 @@ struct MappingBuilder {
     -> TableMapping
   {
     let plain = try name(Identifier.snake(hierarchy.rootName), "table \(hierarchy.rootName)", &relations)
+    relations.reserveKey(ofTable: plain)
     let sequence = try name(plain + "_key", "sequence \(hierarchy.rootName)", &relations)
     var given = NamesGiven(
       reserved: GivenNames.reservedColumns.subtracting(["baseline"]).union(
@@ -235,6 +236,7 @@ struct MappingBuilder {
         Identifier.snake(owner) + "_" + Identifier.snake(relationship.name),
         "join \(relationship.qualifiedName)",
         &relations)
+      relations.reserveKey(ofTable: plain)
       let isSymmetric = relationship.inverse == relationship.number
       joins[relationship.number] = JoinMapping(
         relationship: relationship.number, name: StoreMapping.qualified(plain, namespace), plainName: plain,

@@ -8,6 +8,7 @@ import StrataCore
 ///   decide    what is lost, counted by the server, and whether that is permitted
 ///   take      the tables, when nobody reads them
 ///   rename    them, out of the way
+///   compare   them with what the store has made: what others have added would be gone
 ///   make      the tables of the new model, and fill them: a statement for each entity, relationship
 ///   index     them, and see that values which must be unique are
 ///   derive    what follows from the rows
@@ -94,6 +95,7 @@ struct PostgresMigration {
     let transfer = RowTransfer(plan: inferred.plan, old: old.movedAside(), new: new)
     try TableLocks(connection: connection, timeout: timeout).take(old.tableNames)
     try connection.run(old.movingAside().map { SQLStatement($0) })
+    try TableAdditions(mapping: old, aside: transfer.old, connection: connection).requireNone()
     let statements = SchemaStatements(new)
     try connection.run(statements.tables.map { SQLStatement($0) })
     for statement in try transfer.statements() { try connection.run(statement) }

@@ -46,7 +46,7 @@ struct RowTransfer {
     for (slot, value) in entity.values.enumerated()
     where entity.destination.attributes[slot].relationship == nil {
       guard let column = target.column(entity.destination.number, slot) else { continue }
-      guard let words = try self.value(value, entity, source, column, &statement) else { continue }
+      guard let words = try self.value(value, slot, entity, source, column, &statement) else { continue }
       columns.append(column.name)
       values.append(words)
     }
@@ -72,9 +72,8 @@ struct RowTransfer {
 
   /// Nil for a column that stays empty.
   private func value(
-    _ value: MigrationPlan.Value, _ entity: MigrationPlan.Entity, _ source: TableMapping,
-    _ column: ColumnMapping,
-    _ statement: inout SQLStatement
+    _ value: MigrationPlan.Value, _ slot: Int, _ entity: MigrationPlan.Entity, _ source: TableMapping,
+    _ column: ColumnMapping, _ statement: inout SQLStatement
   ) throws -> String? {
     func bound(_ value: AttributeValue) throws -> String {
       guard let words = statement.bind(value, as: column.type) else {
@@ -82,16 +81,26 @@ struct RowTransfer {
           .invalid, operation: "migrate", path: "",
           detail: "The default value of \(column.path) is not of the attribute's type.")
       }
-      return words + "::\(column.type.name)"
+      let typed = words + "::\(column.type.name)"
+      return defaultCondition(slot, entity, source).map { "CASE WHEN \($0) THEN \(typed) END" } ?? typed
     }
     switch value {
     case .constant(let value): return value.isNull ? nil : try bound(value)
-    case .slot(let slot, let other):
-      guard let origin = source.column(entity.source.number, slot) else {
+    case .slot(let old, let other):
+      guard let origin = source.column(entity.source.number, old) else {
         return other.isNull ? nil : try bound(other)
       }
       return other.isNull ? "o.\(origin.name)" : "COALESCE(o.\(origin.name), \(try bound(other)))"
     }
+  }
+
+  /// In which rows the default value of a slot counts; nil for in all of them.
+  private func defaultCondition(
+    _ slot: Int, _ entity: MigrationPlan.Entity, _ source: TableMapping
+  ) -> String? {
+    let columns = entity.defaultsNeed[slot].compactMap { source.column(entity.source.number, $0)?.name }
+    return columns.isEmpty
+      ? nil : "(\(columns.map { "o.\($0) IS NOT NULL" }.joined(separator: " OR ")))"
   }
 
   /// The list of large values, with the numbers that their slots have now and with large defaults that are new.
@@ -100,17 +109,23 @@ struct RowTransfer {
     var added: [String] = []
     for (slot, value) in entity.values.enumerated() {
       let constant: AttributeValue
-      var condition: String?
+      var conditions: [String] = []
       switch value {
       case .constant(let value): constant = value
       case .slot(let origin, let other):
         constant = other
-        condition = source.column(entity.source.number, origin).map { "o.\($0.name) IS NULL" }
+        if let column = source.column(entity.source.number, origin) {
+          conditions.append("o.\(column.name) IS NULL")
+        }
       }
+      if let condition = defaultCondition(slot, entity, source) { conditions.append(condition) }
       guard let count = RowReviser.bytes(constant)?.count, count > OutsideList.limit else { continue }
       let entry =
         "(\(Self.bytes(slot)) || pg_catalog.int4send(o.version) || pg_catalog.int8send(\(count)))"
-      added.append(condition.map { "CASE WHEN \($0) THEN \(entry) ELSE ''::bytea END" } ?? entry)
+      added.append(
+        conditions.isEmpty
+          ? entry
+          : "CASE WHEN \(conditions.joined(separator: " AND ")) THEN \(entry) ELSE ''::bytea END")
     }
     if added.isEmpty { return kept }
     return "NULLIF(COALESCE(\(kept), ''::bytea) || \(added.joined(separator: " || ")), ''::bytea)"
@@ -339,22 +354,6 @@ struct RowTransfer {
       + old.tables.map { SQLStatement("DROP SEQUENCE \($0.sequence)") }
   }
 
-  /// That a table has nothing that is not carried over to the one that takes its place.
-  private func requirePlain(_ table: String, _ connection: PostgresConnection) throws {
-    let result = try connection.run(
-      SQLStatement(
-        "SELECT c.relname::text, c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_policy p WHERE p.polrelid = c.oid) OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal) OR EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL) FROM pg_catalog.pg_class c WHERE c.oid = '\(Self.literal(table))'::regclass"
-      ))
-    guard result[0, 1]?.bytes.first == 1 else { return }
-    let known =
-      (old.tables.map { ($0.name, $0.plainName) } + old.ownJoins.map { ($0.join.name, $0.join.plainName) })
-      .first { $0.0 == table }?.1
-    throw CoreDataError(
-      .migration,
-      "The table “\(known ?? table)” has row security, triggers or rights to single columns that somebody has given it. A migration makes the table anew, and they would be gone: nothing was changed. Drop them before, and make them again."
-    )
-  }
-
   /// The statements that give others the rights to the new tables that they have had to the old ones.
   func privileges(on connection: PostgresConnection) throws -> [SQLStatement] {
     var pairs: [(old: String, new: String, kind: String)] = []
@@ -375,7 +374,6 @@ struct RowTransfer {
         pairs.append((joins[join.plainName] ?? old.tables[first].name, join.name, "TABLE"))
       }
     }
-    for name in old.tableNames { try requirePlain(name, connection) }
     var statements: [SQLStatement] = []
     for pair in pairs {
       let owner = try connection.run(

@@ -72,7 +72,8 @@ struct Catalogue: Sendable {
         version_hashes text NOT NULL,
         version_identifiers text NOT NULL,
         model bytea NOT NULL,
-        names text NOT NULL
+        names text NOT NULL,
+        made_namespace boolean NOT NULL DEFAULT false
       )
       """,
       "CREATE TABLE \(name("strata_entity")) (code smallint PRIMARY KEY, name text NOT NULL UNIQUE, table_name text NOT NULL)",
@@ -95,22 +96,27 @@ struct Catalogue: Sendable {
     ]
   }
 
-  /// Makes a new store for a model in the namespace, which must not exist or hold no tables. One transaction.
+  /// Makes a new store for a model in the namespace, which is made where there is none, and must hold no tables. One transaction.
   /// - Throws: ``StorageError``.
   static func create(
     _ mapping: StoreMapping, heldEntities: Set<String>, on connection: PostgresConnection
   ) throws {
     let namespace = mapping.namespace
     let model = mapping.schema.model
+    // One that somebody has made for the store takes no right to make any, and is not the store's to drop.
+    var question = SQLStatement("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = ")
+    question += question.bind(namespace) + "::text"
+    let makesNamespace = try connection.run(question).rowCount == 0
     let hashes = model.entityVersionHashesByName.filter { heldEntities.contains($0.key) }
     var row = SQLStatement(
-      "INSERT INTO \(StoreMapping.qualified("strata_store", namespace)) (identifier, format, commit_number, metadata, version_hashes, version_identifiers, model, names) VALUES ("
+      "INSERT INTO \(StoreMapping.qualified("strata_store", namespace)) (identifier, format, commit_number, metadata, version_hashes, version_identifiers, model, names, made_namespace) VALUES ("
     )
     row += row.bind(.uuid(UUID()), as: .uuid) ?? ""
     row += ", " + row.bind(Int64(format)) + "::integer, 0, "
     row += row.bind("{}") + ", " + row.bind(try json(hashes)) + ", "
     row += row.bind(try json(model.versionIdentifiers.sorted())) + ", "
-    row += row.bind(bytes: try model.encodedForStores()) + ", " + row.bind(try json(mapping.names)) + ")"
+    row += row.bind(bytes: try model.encodedForStores()) + ", " + row.bind(try json(mapping.names))
+    row += ", \(makesNamespace))"
     var statements = [row]
     for entity in mapping.schema.entities {
       var statement = SQLStatement(
@@ -121,7 +127,7 @@ struct Catalogue: Sendable {
       statements.append(statement)
     }
     let tables =
-      ["CREATE SCHEMA IF NOT EXISTS \(Identifier.quoted(namespace))"] + tableStatements(namespace)
+      (makesNamespace ? ["CREATE SCHEMA \(Identifier.quoted(namespace))"] : []) + tableStatements(namespace)
       + (mapping.isAdopted ? TableAdoption.statements(mapping) : SchemaStatements(mapping).all)
     try connection.runText(tables.joined(separator: ";\n"))
     try connection.run(statements)
@@ -218,7 +224,7 @@ struct Catalogue: Sendable {
   /// How the server says that something depends on what is to be dropped.
   static let dependedOnState = "2BP01"
 
-  /// The statements that drop the namespace with all that the store has made in it, and nothing else: what depends on that, or is left, makes them fail.
+  /// The statements that drop all that the store has made in the namespace, and nothing else: what depends on that makes them fail.
   func removal(of namespace: String, on connection: PostgresConnection) throws -> [SQLStatement] {
     let own = Self.reservedNames.union(
       names.filter { name in ["table ", "join ", "sequence "].contains { name.key.hasPrefix($0) } }.values)
@@ -231,7 +237,20 @@ struct Catalogue: Sendable {
       ("VIEW", found("'v'")), ("TABLE", found("'r', 'p'")), ("SEQUENCE", found("'S'")),
     ]
     return drops.filter { !$1.isEmpty }.map { SQLStatement("DROP \($0) IF EXISTS \($1)") }
-      + [SQLStatement("DROP SCHEMA \(Identifier.quoted(namespace))")]
+  }
+
+  /// The statement that drops the namespace, behind ``removal(of:on:)``; none where somebody else has made it. Of a store that an earlier version has made it is not known
+  /// who has made the namespace: then it goes when it is the role's own.
+  func namespaceRemoval(of namespace: String, on connection: PostgresConnection) throws -> [SQLStatement] {
+    if namespace == "public" { return [] }
+    // Earlier versions have no such column.
+    var question = SQLStatement(
+      "SELECT COALESCE((pg_catalog.to_jsonb(s) ->> 'made_namespace')::boolean, pg_catalog.pg_get_userbyid(n.nspowner) = current_user) FROM \(StoreMapping.qualified("strata_store", namespace)) s, pg_catalog.pg_namespace n WHERE n.nspname = "
+    )
+    question += question.bind(namespace) + "::text"
+    let found = try connection.run(question)
+    let isOwn = found.rowCount == 1 && found[0, 0]?.bytes.first == 1
+    return isOwn ? [SQLStatement("DROP SCHEMA \(Identifier.quoted(namespace))")] : []
   }
 
   private static func relations(

@@ -10,6 +10,9 @@ final class KeyBlocks: Sendable {
   private let length: UInt64
   private let mostBlocks: Int
 
+  /// So often in a row a reservation may give no key that is free.
+  private static let mostReservations = 256
+
   private struct State {
     var ranges: [Range<UInt64>] = []
     /// How many blocks the next reservation asks for: more each time, since a burst goes on.
@@ -32,19 +35,30 @@ final class KeyBlocks: Sendable {
     state = Mutex(State(blocks: first))
   }
 
-  /// A key; `reserve` gets the first keys of a number of new blocks when none is left.
+  /// A key; `reserve` gets the first keys of a number of new blocks when none is left, without those that rows have already.
   /// - Throws: what `reserve` throws; ``StorageError`` `.tooLarge` when the hierarchy has had all keys there are.
   func next(_ reserve: (Int) throws -> [UInt64]) throws -> UInt64 {
     if let key = take() { return key }
     refill.lock()
     defer { refill.unlock() }
     if let key = take() { return key }
-    let count = state.withLock { state in
-      let count = state.blocks
-      state.blocks = min(count * 4, mostBlocks)
-      return count
+    var firsts: [UInt64] = []
+    for _ in 0..<Self.mostReservations where firsts.isEmpty {
+      let count = state.withLock { state in
+        let count = state.blocks
+        state.blocks = min(count * 4, mostBlocks)
+        return count
+      }
+      firsts = try reserve(count)
     }
-    for first in try reserve(count) {
+    guard !firsts.isEmpty else {
+      throw StorageError(
+        .refused, operation: "make key", path: "",
+        detail:
+          "The sequence of keys is so far behind the rows of the table that it gives only keys which they have already. Set it behind them (setval)."
+      )
+    }
+    for first in firsts {
       guard first > 0, first + length <= StoreReference.keyLimit else {
         throw StorageError(
           .tooLarge, operation: "make key", path: "",

@@ -20,6 +20,11 @@ struct PostgresKind: StoreEngineKind {
   private static let pollOption = "pollInterval"
   private static let adoptionOption = "adoptsTables"
 
+  /// A Boolean as a text has it, or a number of Core Data's options.
+  private static func truth(_ text: String) -> Bool? {
+    ["true": true, "1": true, "false": false, "0": false][text]
+  }
+
   private func url(_ description: PersistentStoreDescription) throws -> URL {
     guard let url = description.url else {
       throw CoreDataError(.persistentStoreOpen, "A store on a PostgreSQL server needs a URL.")
@@ -39,7 +44,7 @@ struct PostgresKind: StoreEngineKind {
     for (name, value) in description.engineOptions {
       if name == Self.connectionsOption, let count = Int(value), count >= 2 {
         options.maximumConnections = count
-      } else if name == Self.listensOption, let listens = Bool(value) {
+      } else if name == Self.listensOption, let listens = Self.truth(value) {
         options.listens = listens
       } else if name == Self.pollOption, let seconds = Double(value), seconds >= 0.01, seconds <= 86_400 {
         options.pollInterval = .milliseconds(Int(seconds * 1_000))

@@ -15,7 +15,10 @@ package final class PostgresStore: StoreEngine {
   package let isReadOnly: Bool
   private let options: PostgresStoreOptions
   private let metadataState: Mutex<StoreMetadata>
-  private let keys: [KeyBlocks]
+  /// By hierarchy: the primary keys that are reserved.
+  let keys: [KeyBlocks]
+  /// New objects for which the server has given no keys.
+  let unkeyed = UnkeyedObjects()
   /// By entity number: whether the store holds objects of it.
   let held: [Bool]
   /// Names this object among all that write to the store.
@@ -180,51 +183,15 @@ package final class PostgresStore: StoreEngine {
       userInfo: ["NSStoreIncompatibleEntities": names, NSUnderlyingErrorKey: error])
   }
 
-  // MARK: Keys
+  // MARK: Reading
 
   package func rowStamp(entity: Int) -> RowStamp {
     RowStamp(layoutNumber: 0, entityCode: mapping.codes[entity])
   }
 
-  package func makePrimaryKey(hierarchy: Int) throws -> UInt64 {
-    try requireOpen()
-    return try keys[hierarchy].next { count in
-      var statement = SQLStatement("SELECT pg_catalog.nextval(")
-      statement += statement.bind(mapping.tables[hierarchy].sequence)
-      statement += "::text::regclass) FROM pg_catalog.generate_series(1, " + statement.bind(count) + ")"
-      return try untilReached {
-        try read { _, connection in
-          let result = try connection.run(statement, deadline: self.deadline())
-          return try (0..<result.rowCount).map { try result.key($0, 0) }
-        }
-      }
-    }
-  }
-
-  /// Repeats what does no harm when it is done twice, until the server can do it or the time is over: who makes an object cannot be told of an error.
-  private func untilReached<R>(_ body: () throws -> R) throws -> R {
-    let end = deadline()
-    var pause = Duration.milliseconds(2)
-    while true {
-      do {
-        return try body()
-      } catch let error as StorageError
-        where [.unreachable, .serverBusy, .readOnlyMedia, .diskFull, .io].contains(error.kind)
-      {
-        guard ContinuousClock.now + pause < end else { throw error }
-        // The next connection may lead to another server, which takes changes. Other errors say nothing of the connections.
-        if [.unreachable, .readOnlyMedia].contains(error.kind) { pool.dropIdle() }
-      }
-      Thread.sleep(forTimeInterval: pause.seconds * Double.random(in: 0.5...1.5))
-      pause = min(pause * 2, .milliseconds(500))
-    }
-  }
-
   func deadline(_ duration: Duration? = nil) -> ContinuousClock.Instant {
     ContinuousClock.now + (duration ?? options.timeout)
   }
-
-  // MARK: Reading
 
   /// So often the server may end a read in favour of others, such as one that has taken tables in another order.
   private static let mostDisturbedReads = 3
@@ -279,6 +246,12 @@ package final class PostgresStore: StoreEngine {
         isSecond = true
         pool.dropIdle()
       } catch let error as SQLError where error.kind == .unreachable && !isSecond && !isTooLate() {
+        isSecond = true
+        pool.dropIdle()
+      } catch let error as SQLError
+        where error.state == CommitRun.unsupportedState && !isSecond && !isTooLate()
+      {
+        // A statement was prepared for a column that somebody has given another type since: other connections prepare it anew.
         isSecond = true
         pool.dropIdle()
       } catch let error as SQLError where error.isWorthAnotherTry && disturbances < mostDisturbances {
@@ -351,7 +324,8 @@ package final class PostgresStore: StoreEngine {
     writing.lock()
     defer { writing.unlock() }
     do {
-      completion(try write(changeSets, self.deadline(deadline)))
+      completion(
+        try unkeyed.refusing(changeSets, mapping.schema) { try write($0, self.deadline(deadline)) })
     } catch {
       completion(changeSets.map { _ in .failure(error) })
     }
@@ -387,12 +361,7 @@ package final class PostgresStore: StoreEngine {
       throw refusal.error
     } catch let conflict as CommitConflict {
       // No object of a batch's is based on a row: its keys are new.
-      let keys = conflict.conflicts.prefix(5).map { "p\($0.primaryKey)" }.joined(separator: ", ")
-      throw StorageError(
-        .refused, operation: "batch", path: "",
-        detail:
-          "The table holds rows already under keys that the store has given to new ones (\(keys)): somebody has written them beside the store, or the sequence of keys is behind. Nothing was saved."
-      )
+      throw ChangeSetWork.keyIsTaken("batch", conflict.conflicts.map(\.primaryKey))
     }
   }
 

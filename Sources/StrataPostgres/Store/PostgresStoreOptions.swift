@@ -71,8 +71,15 @@ extension PersistentStoreCoordinator {
 
 /// Looks at stores on PostgreSQL servers that no coordinator has open, and removes them. May be used from any thread; each call has a connection of its own.
 public enum PostgresStores {
-  /// The type of such stores, as `PersistentStore.storeType` tells it.
-  public static let type = PostgresStore.type
+  /// The type of such stores, as `PersistentStore.storeType` tells it, and as descriptions of Core Data's name it. The first use makes it known, as ``register()`` does.
+  public static let type: String = {
+    register()
+    return PostgresStore.type
+  }()
+
+  /// Makes the type known to all coordinators of the process, so that it can be named by its text, `PostgreSQL`, and by URLs that begin with `postgres://`. What uses
+  /// ``type`` or `PersistentStoreDescription.StoreType.postgres` need not call it. A second call does nothing.
+  public static func register() { _ = PersistentStoreDescription.StoreType.postgres }
 
   /// The metadata of the store at `url`, the standard keys included.
   /// - Throws: ``StorageError`` `.missing` when there is no store, and as `addPostgresStore(at:configuration:options:)`.
@@ -166,7 +173,7 @@ public enum PostgresStores {
     }
   }
 
-  /// Deletes the store at `url`: its namespace, with all that the store has made in it. Where there is none, nothing happens.
+  /// Deletes the store at `url`: all that it has made in its namespace, and the namespace when the store has made it, too. Where there is none, nothing happens.
   ///
   /// Tables of somebody else's that the store has taken over stay, with all rows, without what was added to them.
   ///
@@ -200,7 +207,9 @@ public enum PostgresStores {
         guard late.isEmpty else { throw strangers(address.namespace, late) }
         do {
           if try newest.adopted.isEmpty {
-            try connection.run(newest.removal(of: address.namespace, on: connection))
+            // Asked before the table is gone that says it.
+            let last = try newest.namespaceRemoval(of: address.namespace, on: connection)
+            try connection.run(newest.removal(of: address.namespace, on: connection) + last)
           } else {
             try TableAdoption.giveBack(newest, of: address.namespace, on: connection)
           }

@@ -32,6 +32,45 @@ extension PostgresConnection {
     return try start(parameters.merging(["sslmode": ServerAddress.verifying]) { $1 })
   }
 
+  /// The options of sessions that the environment or the service file has; nil for none.
+  /// - Throws: as ``startVerified(_:)``.
+  static func optionsElsewhere(_ parameters: [String: String]) throws -> String? {
+    let found: String?
+    if parameters["service"] == nil, getenv("PGSERVICE") == nil {
+      found = getenv("PGOPTIONS").map { String(cString: $0) }
+    } else {
+      // Only libpq knows what is in the file. It has read it when it begins to connect.
+      let handle = try start(parameters)
+      defer { PQfinish(handle) }
+      found = option("options", of: handle)
+    }
+    return found.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// How long connecting may take by `connect_timeout`, of the address, the environment or a service file: that for each host, since libpq asks one after the other; nil
+  /// for no limit. libpq itself looks at it only where it waits itself.
+  static func connectLimit(of handle: OpaquePointer) -> Duration? {
+    guard let seconds = option("connect_timeout", of: handle).flatMap({ Int32($0) }), seconds > 0 else {
+      return nil
+    }
+    let hosts = [option("hostaddr", of: handle), option("host", of: handle)].compactMap(\.self)
+    let count = hosts.map { $0.split(separator: ",", omittingEmptySubsequences: false).count }.max() ?? 1
+    // As libpq: one second is not enough for it to count in.
+    return .seconds(Int64(max(seconds, 2)) * Int64(count))
+  }
+
+  /// The value of a parameter that a connection is made with; nil for none.
+  private static func option(_ name: String, of handle: OpaquePointer) -> String? {
+    let options = PQconninfo(handle)
+    defer { PQconninfoFree(options) }
+    var next = options
+    while let option = next?.pointee, let keyword = option.keyword {
+      if String(cString: keyword) == name { return option.val.map { String(cString: $0) } }
+      next = next?.successor()
+    }
+    return nil
+  }
+
   private static func start(_ parameters: [String: String]) throws -> OpaquePointer {
     // The connection must not become what messages are written to.
     StandardDescriptors.hold()

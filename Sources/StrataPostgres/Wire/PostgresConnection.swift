@@ -45,10 +45,12 @@ final class PostgresConnection: @unchecked Sendable {
     server = address.words
     self.patience = patience
     var parameters = address.parameters
-    // Names are looked up nowhere but where the statements say; see CVE-2018-1058.
-    parameters["options"] =
-      "-c search_path=pg_catalog -c client_encoding=UTF8 -c standard_conforming_strings=on -c idle_in_transaction_session_timeout=300000"
+    // Names are looked up nowhere but where the statements say; see CVE-2018-1058. Code that the server compiles for a large condition cannot be interrupted while it is
+    // being compiled, which takes minutes. What others have set stands before it: the last word counts.
+    let own =
+      "-c search_path=pg_catalog -c client_encoding=UTF8 -c standard_conforming_strings=on -c idle_in_transaction_session_timeout=300000 -c jit=off"
       + (isOfStore ? " -c strata.session=on" : "")
+    parameters["options"] = try Self.optionsElsewhere(parameters).map { $0 + " " + own } ?? own
     parameters["client_encoding"] = "UTF8"
     if let password { parameters["password"] = password }
     // A peer that is gone without a word is noticed after half a minute.
@@ -94,11 +96,20 @@ final class PostgresConnection: @unchecked Sendable {
 
   private func connect(_ deadline: ContinuousClock.Instant) throws {
     if PQstatus(handle) == CONNECTION_BAD { throw connectFailure() }
+    let limit = Self.connectLimit(of: handle)
+    let end = limit.map { min(deadline, ContinuousClock.now + $0) } ?? deadline
     var state = PGRES_POLLING_WRITING
     while state != PGRES_POLLING_OK {
       if state == PGRES_POLLING_FAILED { throw connectFailure() }
-      try wait(
-        forReading: state == PGRES_POLLING_READING, forWriting: state == PGRES_POLLING_WRITING, deadline)
+      do {
+        try wait(
+          forReading: state == PGRES_POLLING_READING, forWriting: state == PGRES_POLLING_WRITING, end)
+      } catch let error as StorageError where error.kind == .serverBusy && end < deadline {
+        // Not busy, for which it would be asked again until the deadline: somebody has said how long it may take.
+        throw StorageError(
+          .unreachable, operation: "connect", path: "",
+          detail: "\(server) has taken no connection within the time that connect_timeout gives it.")
+      }
       state = PQconnectPoll(handle)
     }
   }
@@ -149,13 +160,18 @@ final class PostgresConnection: @unchecked Sendable {
 
   /// What has been told on channels that the session listens to since it was last asked; nil when the connection is lost. Does not wait.
   func notifications() -> [String]? {
-    guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return nil }
     var payloads: [String] = []
-    while let notification = PQnotifies(handle) {
-      payloads.append(notification.pointee.extra.map { String(cString: $0) } ?? "")
-      PQfreemem(notification)
+    while true {
+      guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return nil }
+      while let notification = PQnotifies(handle) {
+        payloads.append(notification.pointee.extra.map { String(cString: $0) } ?? "")
+        PQfreemem(notification)
+      }
+      // To the end of what is there: behind the server's last words stands the end of the connection, of which nobody is told a second time.
+      var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+      let count = poll(&descriptor, 1, 0)
+      if count == 0 || count < 0 && errno != EINTR { return payloads }
     }
-    return payloads
   }
 
   private func lost() -> StorageError {

@@ -81,7 +81,8 @@ struct ServerAddress: Sendable, Hashable {
     {
       parameters["sslmode"] = Self.verifying
     }
-    if parameters["application_name"] == nil { parameters["application_name"] = "strata" }
+    // What the address, the environment or a service file says comes before it.
+    parameters["fallback_application_name"] = "strata"
     self.namespace = namespace
     self.parameters = parameters
     self.url = url

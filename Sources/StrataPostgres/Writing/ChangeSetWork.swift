@@ -161,6 +161,16 @@ final class ChangeSetWork {
     return nil
   }
 
+  /// New rows have keys that rows have which are there.
+  static func keyIsTaken(_ operation: String, _ keys: [UInt64]) -> StorageError {
+    let keys = keys.prefix(5).map { "p\($0)" }.joined(separator: ", ")
+    return StorageError(
+      .refused, operation: operation, path: "",
+      detail:
+        "The table holds rows already under keys that the store has given to new ones (\(keys)): somebody has written them beside the store, or the sequence of keys is behind. Nothing was saved. Make the objects again; they get other keys."
+    )
+  }
+
   static func refusal(_ detail: String) -> StorageError {
     StorageError(.invalid, operation: "commit", path: "", detail: detail)
   }
@@ -247,6 +257,9 @@ final class ChangeSetWork {
       for change in set.inserts {
         let address = address(change.entity, change.primaryKey)
         guard let row = stored[address] else { continue }
+        // The first version is that of a new object: the row is a stranger's, and no merge policy may decide about it. A later one is that of an object which was deleted,
+        // and is written again.
+        if change.row.version <= 1 { throw Self.keyIsTaken("commit", [change.primaryKey]) }
         conflicts.append(RowConflict(hierarchy: address.hierarchy, primaryKey: address.key, stored: row))
       }
     }

@@ -109,6 +109,7 @@ struct StoreOpening {
 
   /// What a failure to open is by SwiftData's names.
   static func error(for error: any Error, _ hasPlan: Bool) -> SwiftDataError {
+    if let error = error as? CoreDataError, let refusal = Self.refusal(of: error, hasPlan) { return refusal }
     let code = (error as? CoreDataError)?.code
     if hasPlan, code == .stagedMigrationBackwardMigration {
       return SwiftDataError(.backwardMigration, "\(error)", underlying: error)
@@ -117,5 +118,22 @@ struct StoreOpening {
       return SwiftDataError(.unknownSchema, "\(error)", underlying: error)
     }
     return SwiftDataError(.loadIssueModelContainer, "\(error)", underlying: error)
+  }
+
+  /// A migration that is refused for what it would take away; nil for another error. What can be done about it is not what Strata's own description of a store offers.
+  private static func refusal(of error: CoreDataError, _ hasPlan: Bool) -> SwiftDataError? {
+    guard let losses = error.userInfo[MigrationPermission.lossesTextKey] as? String else { return nil }
+    if error.userInfo[MigrationPermission.wasOfVersionKey] as? Bool == true {
+      return SwiftDataError(
+        hasPlan ? .backwardMigration : .loadIssueModelContainer,
+        "\(losses) The store has been of this version before, and a program of a later version has migrated it since: open it with that program.",
+        underlying: error)
+    }
+    // Without a plan a program follows the one that wrote the store.
+    if !hasPlan { return nil }
+    return SwiftDataError(
+      .unknownSchema,
+      "\(losses) The store is of a version that the migration plan does not have, which may be a later one. If it is an earlier one, add it to the plan’s schemas.",
+      underlying: error)
   }
 }

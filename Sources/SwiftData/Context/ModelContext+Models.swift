@@ -5,8 +5,9 @@ extension ModelContext {
 
   /// Registers a new model, and every model without a context that its relationships lead to. The next save stores them.
   ///
-  /// A model that is in the context already stays as it is; one that was deleted and not saved is back. Stops the process for a model of another context, and for one whose class
-  /// is not in the container's schema.
+  /// A model that is in the context already stays as it is; one that was deleted and not saved is back. One whose context has gone comes over: if it is stored, this context shows it
+  /// from now on, with the edits that were not saved; if not, it is new here, with the unsaved models that it led to. Stops the process for a model of another context, and for one
+  /// whose class is not in the container's schema.
   public func insert<T>(_ model: T) where T: PersistentModel {
     settleExpected(but: model)
     guard var draft = (model.persistentBackingData as AnyObject) as? AnyDraft, draft.successor == nil else {
@@ -23,7 +24,7 @@ extension ModelContext {
     noteChange()
   }
 
-  private func insert(_ row: ModelRow, again model: AnyObject) {
+  private func insert(_ row: ModelRow, again model: any PersistentModel) {
     if let context = row.ownContext {
       guard context === self else {
         stop(
@@ -31,13 +32,17 @@ extension ModelContext {
         )
       }
       // Whoever deletes and inserts wants what was there before.
-      if row.isDeleted { rows.revive(row) }
+      if row.isDeleted {
+        rows.revive(row)
+        row.takeKept()
+      }
+    } else if row.isInContext {
+      stop(
+        "a \(type(of: model)) of a managed object context was inserted whose ModelContext has gone, or that is above one: pass its persistentModelID, and ask this context for model(for:)"
+      )
     } else {
-      // Deleted and saved, or taken back: a new row with the values that it has.
-      row.renumber()
-      rows.insert(row)
-      if row._number.value != 0 { temporaryRows.set(row) }
-      row.takeKept(in: self)
+      // Deleted and saved, taken back, or of a context that has gone.
+      insertAgain(row, model)
     }
     noteChange()
   }
@@ -104,7 +109,7 @@ extension ModelContext {
   }
 
   @inline(__always)
-  private func newRow<Model: PersistentModel>(of type: Model.Type) -> ModelRow {
+  func newRow<Model: PersistentModel>(of type: Model.Type) -> ModelRow {
     rows.insertNew(rows.knownRowClass(of: type) ?? findRowClass(of: type), nil)
   }
 
@@ -123,6 +128,7 @@ extension ModelContext {
     row._plan = rows.plan(of: row)
     row.withPlan { $0.write(draft, to: row) }
     row._number = draft.number
+    row._hasOwnState = draft.isObserved
     if draft.number.value != 0 { temporaryRows.set(row) }
     draft.destination = nil
   }
@@ -133,16 +139,20 @@ extension ModelContext {
       switch entry.value {
       case .toOne(let object):
         guard let model = object as? any PersistentModel else { continue }
-        row.write(self.row(for: model), slot: row.plan.property(entry, row).slot)
+        let property = row.plan.property(entry, row)
+        let end = self.row(for: model)
+        row.write(end, slot: property.slot)
+        row.accompany(end)
       case .toMany(let objects):
         guard let objects, !objects.isEmpty else { continue }
-        let rows: [ManagedObject] = objects.compactMap {
+        let rows: [ModelRow] = objects.compactMap {
           ($0 as? any PersistentModel).map { self.row(for: $0) }
         }
-        let slot = row.plan.property(entry, row).slot
+        let property = row.plan.property(entry, row)
         // Others may have made themselves members before.
-        let present = row.relatedObjects(slot: slot)
-        row.write(present + rows, slot: slot)
+        let present = row.relatedObjects(slot: property.slot)
+        row.write(present + (rows as [ManagedObject]), slot: property.slot)
+        row.accompany(rows, property)
       default: continue
       }
     }
@@ -207,8 +217,8 @@ extension ModelContext {
       return
     }
     guard row.modelContext === self, !row.isDeleted else { return }
-    // One that was never saved leaves the context before the save.
-    row.keepTargets()
+    // One that was never saved leaves the context at once.
+    if row.isInserted { ModelRow.keepRelationships(of: row.withCascades) } else { row.keepTargets() }
     rows.delete(row)
     noteChange()
   }

@@ -67,6 +67,7 @@ extension ModelContext {
           NotificationKey.deletedIdentifiers.rawValue: deleted, "deletedIdentifiers": deleted,
         ])
     }
+    rows.letGoSettled()
   }
 
   /// The final identifiers of what was saved and is in the context still.
@@ -87,7 +88,8 @@ extension ModelContext {
 
   /// Deletes the models of a class that match, in the stores and at once, with their delete rules; contexts show it from their next use on.
   ///
-  /// What is unsaved is not looked at: the predicate sees what is stored.
+  /// What is unsaved is not looked at: the predicate sees what is stored. Edits of models that go are lost with them, here and in other contexts, as if another context had
+  /// deleted the models and saved.
   /// - Throws: ``SwiftDataError/unsupportedPredicate``; `CocoaError` 1600 for a deletion that a rule denies, and for a relationship that would miss what it must have.
   public func delete<T>(
     model: T.Type, where predicate: Predicate<T>? = nil, includeSubclasses: Bool = true

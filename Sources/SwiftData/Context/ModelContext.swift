@@ -70,6 +70,8 @@ public class ModelContext: Equatable, _SendableMetatype {
     rows = RowContext(.confinement)
     rows.followDuplicates()
     rows.followTakenBack()
+    rows.keepChanged()
+    rows.takeEditedByBatches()
     let reference = WeakModelContext()
     let isOnMainThread = servesMainThread
     rows.serveAnyThread(
@@ -89,6 +91,8 @@ public class ModelContext: Equatable, _SendableMetatype {
   }
 
   deinit {
+    rows.letGoOfAll()
+    if rows.hasChanges { ModelRow.keepRelationships(of: rows.unsavedInsertions + rows.unsavedUpdates) }
     for store in core.ownStores { store.end(rows.editingState) }
   }
 
@@ -112,6 +116,7 @@ public class ModelContext: Equatable, _SendableMetatype {
   private func mergeArrived() {
     rows.mergeArrived()
     letGoMissing()
+    rows.letGoIfSettled()
   }
 
   /// What others have deleted is no unsaved change: its models leave the context.
@@ -161,12 +166,16 @@ public class ModelContext: Equatable, _SendableMetatype {
     set { rows.undoManager = newValue }
   }
 
-  /// Drops all unsaved changes: new models leave the context, deleted ones are back, changed ones have their saved values. What could be undone is forgotten.
+  /// Drops all unsaved changes: new models leave the context, deleted ones are back, changed ones have their saved values. What could be undone is forgotten. A new model that is
+  /// inserted again brings the new models that it led to along.
   public func rollback() {
     for draft in expected { draft.destination = nil }
     expected = []
     rows.mergeArrived()
-    for object in rows.unsavedInsertions { (object as? ModelRow)?.keepTargets() }
+    rows.letGoUnsaved()
+    ModelRow.keepRelationships(of: rows.unsavedInsertions)
+    // What is back leads to what it led to by itself.
+    for object in rows.unsavedDeletions { (object as? ModelRow)?.takeKept() }
     rows.rollback()
   }
 

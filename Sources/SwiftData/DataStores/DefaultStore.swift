@@ -167,7 +167,8 @@ private struct SnapshotWriter {
         row.setValue(value, forKey: property.name)
       } else if let value {
         property.codec.writeAny(value, row, property)
-      } else {
+      } else if property.codec.readAny(row, property) != nil {
+        // What cannot be decoded is in no snapshot, and stays.
         row.setValue(nil, forKey: property.name)
       }
     }

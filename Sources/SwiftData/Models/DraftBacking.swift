@@ -65,6 +65,8 @@ class AnyDraft {
   final var destination: ModelContext?
   /// The row that has taken the values over while the model was not known.
   final var successor: ModelRow?
+  /// Whether somebody observes the model.
+  final var isObserved = false
   /// Takes values and forgets them: what initial values are written to while a context makes an instance for a row.
   let isSink: Bool
   /// The class that the draft was made for, to be compared.
@@ -224,7 +226,7 @@ class AnyDraft {
     texts.removeAll(keepingCapacity: true)
     entries = []
     (given, number, hasRelationships) = (0, ModelNumber(), false)
-    (owner, destination, successor) = (nil, nil, nil)
+    (owner, destination, successor, isObserved) = (nil, nil, nil, false)
   }
 
   /// A draft that is related to a model of a context comes into that context as soon as its model is known.

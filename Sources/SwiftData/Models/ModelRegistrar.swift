@@ -20,6 +20,14 @@ public struct _ModelRegistrar: ~Copyable, Sendable {
     if let box = box.load() { return box.registrar.access(subject, keyPath: keyPath()) }
     guard ManagedObject.isReadObserved else { return }
     box.storeIfNil(Box()).registrar.access(subject, keyPath: keyPath())
+    Self.noteObserved(subject)
+  }
+
+  /// Whoever observes a draft is known to nobody but its instance, which has to stay when there is a row.
+  private static func noteObserved<Subject>(_ subject: Subject) {
+    guard let draft = (subject as? any PersistentModel)?.draft else { return }
+    draft.isObserved = true
+    draft.successor?._hasOwnState = true
   }
 
   /// Somebody changes the property by calling `mutation`.

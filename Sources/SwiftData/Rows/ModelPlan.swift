@@ -10,6 +10,8 @@ final class ModelProperty {
   let codec: AnyCodec
 
   var name: String { descriptor.name }
+  /// Whether it is a relationship that deletes what it leads to.
+  var cascades: Bool { descriptor.relationship?.deleteRule == .cascade }
 
   init(_ descriptor: PropertyDescriptor, slot: Int) {
     self.descriptor = descriptor
@@ -36,6 +38,8 @@ struct RowInstances {
   let instances: RowInstances
   /// What takes initial values while instances are made for rows.
   let sink: ModelMaking.Sink
+  /// Whether instances have something beside what their rows have; nil before one was looked at: see ``hasOwnState(_:)``.
+  var instancesHaveState: Bool?
   // Unsafe: owned by the plan and freed with it; `properties` keeps what it leads to. So that a look-up counts no references.
   private let list: UnsafeMutablePointer<Unmanaged<ModelProperty>>
   /// For each property its slot, if that holds the property's values as they are; else a number below zero.

@@ -1,7 +1,7 @@
 import StrataCore
 import Synchronization
 
-// A row knows its instance without keeping it. A weak reference does that, but forming one allocates, and slows the counting of references to the instance for
+// A row knows its instance without keeping it, which the context does while that is needed: see `HeldInstances`. A weak reference does that, but forming one allocates, and slows the counting of references to the instance for
 // good. Most rows are never asked for their instance a second time. So a row begins with the address of its instance, and forms the weak reference when it is asked.
 //
 //     made for the row ──▶ address ──asked for, or `_RowReference` of the instance ends──▶ weak reference
@@ -49,6 +49,7 @@ extension ModelRow {
     } else {
       knowWeakly(model)
     }
+    if isUnsaved { keepUnsaved(model) }
   }
 
   /// The row's instance is `model`, which may hold the row or not.
@@ -67,6 +68,7 @@ extension ModelRow {
       _address = nil
       _reference = nil
     }
+    (_isPinned, _isCompanion) = (false, false)
     forgetNumber()
   }
 
@@ -87,6 +89,7 @@ extension ModelRow {
       _lastHold = holdAgain()
     } else {
       (_wasHeld, _isHeld, _lastHold) = (true, true, true)
+      _group?.enter()
     }
     return _lastHold
   }
@@ -97,6 +100,7 @@ extension ModelRow {
     _turn.take {
       isFree = !_isHeld
       _isHeld = true
+      if isFree { _group?.enter() }
     }
     return isFree
   }
@@ -104,11 +108,14 @@ extension ModelRow {
   /// The `_RowReference` that holds the row ends: with its instance, on any thread, or since the instance got other backing data, and then the row goes on knowing it.
   final func endHold() {
     var found: AnyObject?
+    var group: KeptRows?
     _turn.take {
       found = instance()
       _isHeld = false
+      group = _group
     }
     withExtendedLifetime(found) {}
+    group?.leave()
   }
 }
 

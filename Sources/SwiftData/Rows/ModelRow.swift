@@ -2,7 +2,7 @@ import StrataCore
 
 /// The row of a model: a managed object that knows the instance which reads and writes it.
 ///
-/// The model holds its row, and the row knows its model for as long as that lives. Stored properties begin with an underscore: a model's own attributes must not be hidden.
+/// The model holds its row, and the row knows its model for as long as that lives: see `HeldInstances` for how long the context sees to that. Stored properties begin with an underscore: a model's own attributes must not be hidden.
 class ModelRow: ManagedObject {
   // `@exclusivity(unchecked)`: used where the context is, and no access spans a call into other code.
 
@@ -14,11 +14,18 @@ class ModelRow: ManagedObject {
   @exclusivity(unchecked) final var _wasHeld = false
   @exclusivity(unchecked) final var _lastHold = false
   @exclusivity(unchecked) final var _isHeld = false
+  // Whether the context keeps the instance, see `HeldInstances`: since the row has unsaved changes, for an owner of the row.
+  @exclusivity(unchecked) final var _isPinned = false
+  @exclusivity(unchecked) final var _isCompanion = false
+  /// Whether somebody observed the instance while it was a draft: only the instance can tell them.
+  @exclusivity(unchecked) final var _hasOwnState = false
   @exclusivity(unchecked) final var _address: Unmanaged<AnyObject>?
   final weak var _reference: AnyObject?
   final let _turn = InstanceTurn()
+  /// The rows with which this one has left its context before it was saved. Written within a turn.
+  @exclusivity(unchecked) final var _group: KeptRows?
   /// Decoded values of attributes that are kept as bytes, with the bytes they are of, by slot.
-  /// Of relationships of a row that has left its context, what they have led to or were set to since: see `kept(_:)`.
+  /// Of relationships of a row that has left its context, what they have led to, or were set to since, as rows or models: see `kept(_:)`.
   @exclusivity(unchecked) final var _decoded: [Int: (bytes: Data, value: Any)]?
 
   deinit { endSharing() }
@@ -110,7 +117,9 @@ class ModelRow: ManagedObject {
     guard let context = context(toSet: property) else {
       return keep(model.map { [$0] } ?? [], property)
     }
-    write(model.map { context.row(for: $0) }, slot: property.slot)
+    let row = model.map { context.row(for: $0) }
+    write(row, slot: property.slot)
+    accompany(row)
     context.noteChange()
   }
 
@@ -118,8 +127,9 @@ class ModelRow: ManagedObject {
   final func setMembers<Other: PersistentModel>(_ models: [Other], _ keyPath: AnyKeyPath) {
     let property = withPlan { $0.property(keyPath, self) }
     guard let context = context(toSet: property) else { return keep(models, property) }
-    let rows: [ManagedObject] = models.map { context.row(for: $0) }
-    write(rows, slot: property.slot)
+    let rows = models.map { context.row(for: $0) }
+    write(rows as [ManagedObject], slot: property.slot)
+    accompany(rows, property)
     context.noteChange()
   }
 
@@ -132,56 +142,10 @@ class ModelRow: ManagedObject {
     )
   }
 
-  // MARK: Rows that have left
-
-  /// What a relationship leads to that was kept, of a row that has left its context; nil when nothing was.
-  @inline(__always)
-  final func kept(_ property: ModelProperty) -> [AnyObject]? {
-    if _decoded == nil || isInContext { return nil }
-    return _decoded?[property.slot]?.value as? [AnyObject]
-  }
-
-  private final func keep(_ models: [AnyObject], _ property: ModelProperty) {
-    _decoded = _decoded ?? [:]
-    _decoded?[property.slot] = (Data(), models)
-  }
-
-  /// The row is in a context again: relationships lead to what was kept of them and is there.
-  final func takeKept(in context: ModelContext) {
-    guard let kept = _decoded else { return }
-    _decoded = nil
-    withPlan { plan in
-      for property in plan.properties {
-        guard let models = kept[property.slot]?.value as? [AnyObject] else { continue }
-        let rows = models.compactMap { ($0 as? any PersistentModel)?.modelRow }.filter {
-          $0.ownContext === context && !$0.isDeleted
-        }
-        switch property.descriptor.kind {
-        case .attribute: continue
-        case .toOne: if let row = rows.first { write(row, slot: property.slot) }
-        case .toMany: write(rows as [ManagedObject], slot: property.slot)
-        }
-      }
-    }
-  }
-
   /// The row at the other end of a to-one relationship.
   final func relatedRow(_ property: ModelProperty) -> ModelRow? {
     // All entities have rows of models.
     relatedObject(slot: property.slot).map { unsafeDowncast($0, to: ModelRow.self) }
-  }
-
-  /// Keeps what required relationships lead to, so that the instance can be asked for it when the row has left its context. Of a row that nobody has read or holds nothing
-  /// is kept.
-  final func keepTargets() {
-    if isFault || knownModel == nil { return }
-    withPlan { plan in
-      for property in plan.properties {
-        guard case .toOne(_, isOptional: false) = property.descriptor.kind, let row = relatedRow(property)
-        else { continue }
-        keep([row.anyModel()], property)
-      }
-    }
   }
 
   /// The rows of a to-many relationship.

@@ -129,8 +129,19 @@ final class RowScalarCodec<Value: SlotValue>: PropertyCodec<Value> {
 /// A value of which the slot holds the raw value.
 final class RowRawCodec<Value: RawRepresentable, Raw: SlotValue>: PropertyCodec<Value> {
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
-    (Raw.read(row, property.slot) as? Value.RawValue).flatMap { Value(rawValue: $0) }
+    guard let raw = Raw.read(row, property.slot) else { return nil }
+    if let value = Self.value(of: raw) { return value }
+    // Whoever follows a key path is answered values that nobody has stored.
+    if !row.isFollowed {
+      row.noteUndecoded(property, UnsuitableValue(value: raw, wanted: "raw value of \(Value.self)"))
+    }
+    return nil
   }
+
+  private static func value(of raw: Raw) -> Value? {
+    (raw as? Value.RawValue).flatMap { Value(rawValue: $0) }
+  }
+
   override func absent(_ row: ModelRow, _ property: ModelProperty) -> Value {
     if let value = property.descriptor.defaultValue as? Value { return value }
     if let cases = Value.self as? any CaseIterable.Type, let first = cases.firstCase as? Value {
@@ -154,7 +165,11 @@ final class RowRawCodec<Value: RawRepresentable, Raw: SlotValue>: PropertyCodec<
   }
 
   override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
-    Raw.write(value.flatMap { $0.rawValue as? Raw }, row, property.slot)
+    row.set(property) {
+      Raw.read(row, property.slot).map { Self.value(of: $0) == nil } ?? false
+    } by: {
+      Raw.write(value.flatMap { $0.rawValue as? Raw }, row, property.slot)
+    }
   }
 }
 
@@ -166,6 +181,7 @@ final class RowBytesCodec<Value>: PropertyCodec<Value> {
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
     guard let bytes = row.readData(slot: property.slot) else { return nil }
     if let known = row._decoded?[property.slot], known.bytes == bytes { return known.value as? Value }
+    if row.hasNotDecoded(bytes, property) { return nil }
     do {
       guard let value = try storage.value(.data(bytes)) as? Value else { return nil }
       row._decoded = row._decoded ?? [:]
@@ -173,13 +189,20 @@ final class RowBytesCodec<Value>: PropertyCodec<Value> {
       return value
     } catch {
       // Whoever follows a key path is answered bytes that nobody has encoded.
-      if row.isFollowed { return nil }
-      report("\(type(of: row).modelType).\(property.name) of \(row.objectID) cannot be decoded", error)
+      if !row.isFollowed { row.noteUndecoded(property, error, bytes: bytes) }
       return nil
     }
   }
 
   override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
+    row.set(property) {
+      row.readData(slot: property.slot).map { row.hasNotDecoded($0, property) } ?? false
+    } by: {
+      encode(value, row, property)
+    }
+  }
+
+  private func encode(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
     guard let value else { return row.write(nil as Data?, slot: property.slot) }
     do {
       guard case .data(let bytes) = try storage.stored(value) else {
@@ -213,12 +236,21 @@ final class RowCompositeCodec<Value>: PropertyCodec<Value> {
       return (try? storage.value(elements: nil)) as? Value
     }
     do { return try storage.value(elements: elements) as? Value } catch {
-      report("\(type(of: row).modelType).\(property.name) of \(row.objectID) cannot be decoded", error)
+      row.noteUndecoded(property, error)
       return nil
     }
   }
 
   override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
+    row.set(property) {
+      guard let elements = row.value(forKey: property.name) as? [String: Any] else { return false }
+      return (try? storage.value(elements: elements)) == nil
+    } by: {
+      encode(value, row, property)
+    }
+  }
+
+  private func encode(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
     do {
       let elements: Any? = try value.flatMap { try storage.elements($0) }
       row.setValue(elements, forKey: property.name)
@@ -231,10 +263,21 @@ final class RowCompositeCodec<Value>: PropertyCodec<Value> {
 /// A value that a value transformer keeps.
 final class RowTransformedCodec<Value>: PropertyCodec<Value> {
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
-    row.readTransformed(slot: property.slot) as? Value
+    let found = row.readTransformed(slot: property.slot)
+    if let value = found as? Value { return value }
+    if !row.isFollowed, let bytes = row.readData(slot: property.slot) {
+      let error = UnsuitableValue(value: found ?? bytes, wanted: "\(Value.self)")
+      // What the transformer has thrown was told.
+      row.noteUndecoded(property, error, bytes: bytes, isTold: found == nil)
+    }
+    return nil
   }
   override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
-    row.write(transformed: value, slot: property.slot)
+    row.set(property) {
+      row.readData(slot: property.slot).map { row.hasNotDecoded($0, property) } ?? false
+    } by: {
+      row.write(transformed: value, slot: property.slot)
+    }
   }
 }
 

@@ -136,7 +136,7 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   func getValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value where Value: PersistentModel {
     let property = plan.property(keyPath, self)
     if let kept = kept(property)?.first { return typed(kept, property) }
-    if let row = relatedRow(property) { return typed(row.anyModel(), property) }
+    if let row = relatedRow(property) { return typed(row.relatedModel(), property) }
     stop(
       "\(Model.self).\(property.name) leads to no \(Value.self): it is not set, or what it led to was deleted; declare it optional"
     )
@@ -145,7 +145,7 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   func getValue<Value>(forKey keyPath: KeyPath<Model, Value?>) -> Value? where Value: PersistentModel {
     let property = plan.property(keyPath, self)
     if let kept = kept(property) { return kept.first.map { typed($0, property) } }
-    return relatedRow(property).map { typed($0.anyModel(), property) }
+    return relatedRow(property).map { typed($0.relatedModel(), property) }
   }
 
   func getValue<Value, OtherModel>(forKey keyPath: KeyPath<Model, Value>) -> Value
@@ -161,7 +161,7 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   func members<Value: RelationshipCollection>(_ keyPath: AnyKeyPath) -> Value {
     let property = plan.property(keyPath, self)
     if let kept = kept(property) { return Value(_persistentElements: kept.map { typed($0, property) }) }
-    return Value(_persistentElements: memberRows(property).map { typed($0.anyModel(), property) })
+    return Value(_persistentElements: memberRows(property).map { typed($0.relatedModel(), property) })
   }
 
   func setValue<Value>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value)

@@ -6,6 +6,8 @@ final class RowContext: ManagedObjectContext, @unchecked Sendable {
 
   /// The context that programs see; nil when it has gone.
   @exclusivity(unchecked) final weak var modelContext: ModelContext?
+  /// The instances that it keeps.
+  @exclusivity(unchecked) var held = HeldInstances()
   private var plans: [ObjectIdentifier: ModelPlan] = [:]
   /// The one that was asked for last, and the class of rows it is of: most objects have one of their class before them.
   @exclusivity(unchecked) private var lastClass: ObjectIdentifier?

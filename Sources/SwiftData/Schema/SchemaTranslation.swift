@@ -128,7 +128,8 @@ struct SchemaTranslation {
       }
       description.minCount = minimum
       description.maxCount = maximum
-      description.isOptional = minimum == 0
+      // Rule 220: of an optional one the counts bind only when there are models.
+      description.isOptional = relationship.isOptional || minimum == 0
     }
     if relationship.originalName != relationship.name {
       description.renamingIdentifier = relationship.originalName

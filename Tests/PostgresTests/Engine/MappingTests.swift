@@ -34,6 +34,17 @@ import TortureKit
     #expect(!names.contains("pk"))
   }
 
+  /// The server calls the index of a primary key after the table, and an index and a table have no name in common.
+  @Test func noTableHasTheNameOfAnothersIndex() throws {
+    let entities = ["Book", "BookPkey", "Pkey"].map {
+      EntityDescription($0, properties: [AttributeDescription("title", .string, isOptional: true)])
+    }
+    let mapping = try MappingBuilder.mapping(
+      try ManagedObjectModel(entities: entities).schema(), namespace: "n")
+    let names = mapping.tables.map(\.plainName)
+    #expect(names.contains("book") && !names.contains("book_pkey") && Set(names).count == 3)
+  }
+
   @Test func everyPropertyHasAColumnAndTheSameModelTheSameNames() throws {
     let schema = try QueryModel.make(isIndexed: true).schema()
     let mapping = try MappingBuilder.mapping(schema, namespace: "n")

@@ -62,6 +62,38 @@ import Testing
     for store in other.coordinator.persistentStores { try other.coordinator.remove(store) }
   }
 
+  @Test(
+    "rules 221, 293: a pinned context deletes what others have related something to since",
+    arguments: [
+      MergePolicyType.mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback,
+    ], [false, true])
+  func aPinnedDeletionTakesHoldOfNewcomers(policy: MergePolicyType, isRead: Bool) throws {
+    let stand = try ServerStand(Library.make())
+    let writer = stand.context()
+    let (stays, goes) = (
+      try writer.make("Book", ["title": "Emma"]), try writer.make("Book", ["title": "Persuasion"])
+    )
+    let (shelf, author) = (
+      try writer.make("Shelf", ["room": "hall"]), try writer.make("Author", ["name": "Jane"])
+    )
+    try writer.save()
+    let pinned = stand.context()
+    pinned.mergePolicy = MergePolicy(merge: policy)
+    try pinned.setQueryGenerationFrom(.current)
+    let ends = try pinned.all("Shelf") + pinned.all("Author")
+    let known = try pinned.all("Book")
+    if isRead { #expect(known.allSatisfy { $0.value(forKey: "shelf") == nil }) }
+    stays.setValue(shelf, forKey: "shelf")
+    goes.setValue(author, forKey: "author")
+    try writer.save()
+    for end in ends { pinned.delete(end) }
+    try withExtendedLifetime(known) { try pinned.save() }
+    let fresh = stand.context()
+    #expect(try fresh.texts("Book", "title") == ["Emma"])
+    #expect(try fresh.all("Book").allSatisfy { $0.value(forKey: "shelf") == nil })
+    #expect(try fresh.all("Shelf").isEmpty && fresh.all("Author").isEmpty)
+  }
+
   @Test func noMoreThanTheirShareOfTheConnectionsArePinnedAtOnce() throws {
     var options = PostgresStoreOptions()
     options.maximumConnections = 6

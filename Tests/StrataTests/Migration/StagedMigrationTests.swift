@@ -93,6 +93,24 @@ struct StagedMigrationTests {
     #expect(calls.all == ["2 to 3"])
   }
 
+  @Test("rule 314: a store that this process has open is refused before a handler runs")
+  func openHere() throws {
+    try stand.open(Self.model(1))
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.model(2))
+    let description = {
+      var description = PersistentStoreDescription(url: stand.url)
+      description.stagedMigrationManager = StagedMigrationManager([custom(1, 2)])
+      return description
+    }()
+    let error = #expect(throws: StorageError.self) { try coordinator.addPersistentStore(description) }
+    #expect(error?.kind == .busy)
+    #expect(calls.all == [])
+    try stand.close()
+    try open(2, [custom(1, 2)])
+    #expect(calls.all == ["1 to 2"])
+    #expect(try version() == 2)
+  }
+
   @Test("two threads open a store with stages at once: one goes through them, the other finds it migrated")
   func atOnce() async throws {
     let (url, calls) = (stand.url, calls)

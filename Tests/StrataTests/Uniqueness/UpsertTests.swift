@@ -186,6 +186,10 @@ struct UpsertTests {
       ])
     #expect(
       product.names("tags") == ["x"] && product.end("vendor") == nil && vendor.names("products") == ["b"])
+    // Of a subclass of NSSet a cast would make an empty set.
+    try context.upsert(
+      entityName: "Product", by: ["sku"], records: [["sku": "b", "tags": NSCountedSet(array: [tags[1]])]])
+    #expect(try context.product("b").names("tags") == ["y"])
     // Members to be merged are added up.
     try context.upsert(
       entityName: "Product", by: ["sku"],

@@ -312,4 +312,21 @@ struct FetchTests {
       try context.fetch(FetchDescriptor<Book>(sortBy: [SortDescriptor(\.scratch)]))
     }
   }
+
+  @Test("P1: elements of captured lists and dictionaries are constants")
+  func capturedElements() throws {
+    let context = try makeLibrary()
+    let list = ["Beta", "gamma"]
+    let names = ["a": "Éclair"]
+    let place = 0
+    #expect(try titles(context, #Predicate { $0.title == list[0] }) == ["Beta"])
+    #expect(try titles(context, #Predicate { $0.title == list[place + 1] }) == ["gamma"])
+    #expect(try titles(context, #Predicate { list[0..<1].contains($0.title) }) == ["Beta"])
+    #expect(try titles(context, #Predicate { $0.title == names["a"] ?? "Beta" }) == ["Éclair"])
+    #expect(try titles(context, #Predicate { $0.title == names["b"] ?? "Beta" }) == ["Beta"])
+    #expect(try titles(context, #Predicate { $0.title == names["b", default: "gamma"] }) == ["gamma"])
+    #expect(throws: SwiftDataError.unsupportedPredicate) {
+      try titles(context, #Predicate { $0.title == list[7] })
+    }
+  }
 }

@@ -118,8 +118,9 @@ extension Environment {
       options.mapSize = nil
       options.isReadOnly = isReadOnly
       options.log.mustRecover = log?.reasonToRecover != nil
-      let opened = try OpenedEnvironment(
-        file, identity, options: options, inspection: .quick, turn: turn)
+      let opened = try FileSizeLimit.withoutSignal {
+        try OpenedEnvironment(file, identity, options: options, inspection: .quick, turn: turn)
+      }
       do {
         try restoreKeyspaces(opened.handle)
       } catch {

@@ -38,7 +38,7 @@ extension Environment {
     if known.isEmpty { return }
     var transaction: OpaquePointer?
     let code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction)
-    guard code == 0, let transaction else { throw StorageError(code, "mdb_txn_begin", path: path) }
+    guard code == 0, let transaction else { throw ReaderTable.refusal(code, path: path) }
     let opened = try Environment.openExisting(known.map(\.name), transaction, path)
     guard opened == known else {
       throw StorageError(

@@ -120,6 +120,11 @@ final class EnvironmentRegistry: @unchecked Sendable {
     }
   }
 
+  /// Whether this process has the file open; not one that is being opened or closed.
+  func isOpen(_ identity: FileSystem.Identity) -> Bool {
+    lock.withLock { if case .open = entries[identity] { true } else { false } }
+  }
+
   /// Whether an environment of this process has its locks in that file.
   func usesLockFile(_ identity: FileSystem.Identity) -> Bool {
     let environments = lock.withLock {
@@ -188,6 +193,8 @@ extension Environment {
   static func open(path: String, options: EnvironmentOptions = EnvironmentOptions()) throws -> Environment {
     try LMDBVersion.require(path: path)
     ForkGuard.install()
+    // Who writes has timers.
+    if !options.isReadOnly { try EventDescriptors.require(path: path) }
     let file = try StoreFile(path, options.fileSystem)
     let patience = options.patience ?? Patience(options.writerDeadline)
     var attempt: UInt32 = 0
@@ -225,9 +232,11 @@ extension Environment {
     }
     let turn = FileTurn(file, identity, isNeeded: !options.isTemporary)
     do {
-      let opened = try OpenedEnvironment(
-        file, identity, options: options, inspection: options.inspection, turn: turn,
-        isNameDurable: isOurs)
+      let opened = try FileSizeLimit.withoutSignal {
+        try OpenedEnvironment(
+          file, identity, options: options, inspection: options.inspection, turn: turn,
+          isNameDurable: isOurs)
+      }
       let environment = try Environment(
         file: file, identity: identity, options: options, opened: opened, turn: turn)
       if options.isTemporary { environment.unlinkFiles() }
@@ -276,9 +285,11 @@ extension Environment {
         // While what must be recovered is closed, others must not take the file for whole.
         if log?.reasonToRecover != nil { turn.close() }
         if let environment {
-          let isWhole =
-            log?.close(environment, isAlone: { self.isAlone && !self.turn.areOthersAnnounced }) ?? true
-          if isWhole { markClean(environment) }
+          FileSizeLimit.withoutSignal {
+            let isWhole =
+              log?.close(environment, isAlone: { self.isAlone && !self.turn.areOthersAnnounced }) ?? true
+            if isWhole { markClean(environment) }
+          }
           discard(environment)
         }
         turn.close()

@@ -232,7 +232,7 @@ extension Environment {
   /// The same for a thread that must not wait; nil when another thread writes, or in any unusual case, which the writer thread handles.
   private func beginWriteAtOnce() -> OpaquePointer? {
     // A file at its limit raises a signal that only the writer thread blocks (`SystemThread`).
-    if WriterLimits.current != nil { return nil }
+    if FileSizeLimit.current != nil { return nil }
     if log?.reasonToRecover != nil { return nil }
     guard let environment = pool.enterWriterAtOnce() else { return nil }
     endReleasedPins(waits: false)
@@ -352,7 +352,7 @@ extension Environment {
     var error = StorageError(code, operation, path: path)
     guard code == EIO else { return error }
     let size = (try? file.status())??.size ?? 0
-    if let limit = WriterLimits.current, size + 1 << 20 >= limit {
+    if let limit = FileSizeLimit.current, size + 1 << 20 >= limit {
       error.kind = .diskFull
       error.detail = "The file has reached the size limit of the process."
     } else if let free = file.system.freeSpace(file.directory), free < 1 << 20 {
@@ -399,21 +399,6 @@ final class CommitBell: Sendable {
     init(_ bell: CommitBell) { self.bell = bell }
     deinit { bell.forget(ObjectIdentifier(self)) }
   }
-}
-
-private enum WriterLimits {
-  /// How large this process may make a file; nil for any size.
-  static var current: Int? {
-    var limit = rlimit()
-    guard getrlimit(fileSize, &limit) == 0, limit.rlim_cur < rlim_t(Int.max) else { return nil }
-    return Int(limit.rlim_cur)
-  }
-
-  #if canImport(Darwin)
-    private static let fileSize = RLIMIT_FSIZE
-  #else
-    private static let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
-  #endif
 }
 
 /// A result that one thread waits for and another one sets.

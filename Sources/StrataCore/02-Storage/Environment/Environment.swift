@@ -269,7 +269,7 @@ final class Environment: @unchecked Sendable {
         usleep(pause)
         pause *= 2
       default:
-        throw StorageError(code, "mdb_txn_begin", path: path)
+        throw ReaderTable.refusal(code, path: path)
       }
     }
   }

@@ -57,7 +57,7 @@ struct OpenedEnvironment {
     if canWrite { try OpenedEnvironment.requireRoom(file) }
     let handle: OpaquePointer
     do {
-      handle = try OpenedEnvironment.map(file, options: options, canWrite: canWrite)
+      handle = try OpenedEnvironment.mapWithOwnNumber(file, options: options, canWrite: canWrite)
     } catch {
       // LMDB makes a lock file first of all: one that has gone was another's, who has exchanged the store (`SoleUse`).
       let lockNow = try file.lockIdentity()
@@ -214,6 +214,31 @@ struct OpenedEnvironment {
       "the store \(file.path) was not closed, and its log is missing. Its pages are in order; after a power failure its last saves are lost.",
       .error)
   }
+
+  /// Opens the file with LMDB, with no slots of this process's number in the table of readers, where another one may have left some (`ReaderTable`).
+  private static func mapWithOwnNumber(
+    _ file: StoreFile, options: EnvironmentOptions, canWrite: Bool
+  ) throws -> OpaquePointer {
+    for _ in 0..<mostNamesakes {
+      let handle = try map(file, options: options, canWrite: canWrite)
+      if !ReaderTable.hasOwnNumber(handle) { return handle }
+      do {
+        // A file that was deleted while it was in use may have left its lock file, where an environment of this process has slots.
+        let lock = try file.lockIdentity()
+        if let lock, EnvironmentRegistry.current.usesLockFile(lock) { return handle }
+        try ReaderTable.takeOwnNumber(handle, path: file.path)
+      } catch {
+        mdb_env_close(handle)
+        throw error
+      }
+      // Frees the slots.
+      mdb_env_close(handle)
+    }
+    // They come, read and die one after the other.
+    throw ReaderTable.refusal(EAGAIN, path: file.path)
+  }
+
+  private static let mostNamesakes = 10
 
   /// Opens the file with LMDB, again and again while the lock file is not finished.
   ///

@@ -9,6 +9,15 @@ enum Backup {
   static func write(
     _ environment: OpaquePointer, beside destination: StoreFile, compacting: Bool
   ) throws -> StoreDraft {
+    // LMDB writes on a thread of its own, which it makes here.
+    try FileSizeLimit.withoutSignal {
+      try writeDraft(environment, beside: destination, compacting: compacting)
+    }
+  }
+
+  private static func writeDraft(
+    _ environment: OpaquePointer, beside destination: StoreFile, compacting: Bool
+  ) throws -> StoreDraft {
     StoreDraft.removeLeftovers(beside: destination)
     let draft = StoreDraft(.copy, beside: destination)
     let system = destination.system
@@ -175,8 +184,10 @@ extension Environment {
     defer { registry.settle(status.identity, nil) }
     let turn = FileTurn(source, status.identity, isNeeded: true)
     defer { turn.close() }
-    let opened = try OpenedEnvironment(
-      source, status.identity, options: options, inspection: .automatic, turn: turn)
+    let opened = try FileSizeLimit.withoutSignal {
+      try OpenedEnvironment(
+        source, status.identity, options: options, inspection: .automatic, turn: turn)
+    }
     defer { mdb_env_close(opened.handle) }
     return try Backup.write(opened.handle, beside: destination, compacting: false)
   }

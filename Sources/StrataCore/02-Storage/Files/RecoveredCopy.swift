@@ -34,7 +34,9 @@ struct RecoveredCopy {
       let registry = EnvironmentRegistry.current
       try registry.reserve(status.identity, path: draft.file.path, until: .now.advanced(by: .seconds(30)))
       defer { registry.settle(status.identity, nil) }
-      try LogRecovery.settle(draft.file, status.identity, options: EnvironmentOptions()).turn?.end()
+      try FileSizeLimit.withoutSignal {
+        try LogRecovery.settle(draft.file, status.identity, options: EnvironmentOptions())
+      }.turn?.end()
       (file, self.draft) = (draft.file, draft)
     } catch let error as StorageError where [.damaged, .truncated, .notADatabase].contains(error.kind) {
       draft.remove()

@@ -164,7 +164,10 @@ extension StoreFile {
       let count = system.read(source, buffer, offset)
       if count < 0 { throw StorageError(Int32(-count), "pread", path: path) }
       if count == 0 { break }
-      try system.writeAll(copy, UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset, path: target)
+      try FileSizeLimit.withoutSignal {
+        try system.writeAll(
+          copy, UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset, path: target)
+      }
       offset += count
     }
     let code = system.sync(copy)

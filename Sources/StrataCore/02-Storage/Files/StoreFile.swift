@@ -203,8 +203,10 @@ struct StoreFile: Sendable {
     }
     defer { _ = system.close(descriptor) }
     do {
-      try MetaPage.emptyStore(pageSize: MetaPage.systemPageSize).withUnsafeBytes {
-        try system.writeAll(descriptor, $0, at: 0, path: path)
+      try FileSizeLimit.withoutSignal {
+        try MetaPage.emptyStore(pageSize: MetaPage.systemPageSize).withUnsafeBytes {
+          try system.writeAll(descriptor, $0, at: 0, path: path)
+        }
       }
       let code = flush ? system.sync(descriptor) : 0
       if code != 0 { throw StorageError(-code, "fsync", path: path) }

@@ -33,7 +33,7 @@ extension StoreLog {
       onReadersFull()
       code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &next)
     }
-    guard code == 0, let next else { throw StorageError(code, "mdb_txn_begin", path: file.path) }
+    guard code == 0, let next else { throw ReaderTable.refusal(code, path: file.path) }
     lock.withLock { (pin, pinID, isPinned) = (next, UInt64(mdb_txn_id(next)), true) }
   }
 

@@ -21,7 +21,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible, LocalizedE
     case unsupportedFormat
     /// The program runs with a liblmdb that keeps files of another format, or was built for another one than it runs with.
     case unsupportedLibrary
-    /// Another process kept the store locked until the deadline, or has open what is to be replaced or removed.
+    /// Another process kept the store locked until the deadline, has open what is to be replaced or removed, or has the number of this one, in another container.
     case busy
     /// The disk, the quota or the size limit of the process is used up.
     case diskFull

@@ -1,6 +1,11 @@
 import CLMDBShim
+import Foundation
 
 /// LMDB's table of readers in the lock file, shared by all processes that use the store.
+///
+/// LMDB tells processes apart by their numbers. With its first read of an environment a process locks the byte of its number in the lock file: slots of a number whose byte is not
+/// locked are a dead process's. It never looks at slots of its own number that way, which are another's all the same where a number comes again: in a restarted container, whose
+/// program has the number 1 mostly, and in two containers that share a folder. See `takeOwnNumber(_:path:)`.
 enum ReaderTable {
   /// Frees the slots of processes that died; how many there were. Safe at any time, from any thread.
   ///
@@ -47,6 +52,37 @@ enum ReaderTable {
         }, found)
     }
     return processes
+  }
+
+  /// Whether there are slots of this process's number. Where no environment of this process has read with that lock file, they are another's.
+  static func hasOwnNumber(_ environment: OpaquePointer) -> Bool { processes(environment).contains(getpid()) }
+
+  /// Sees to it that slots of this process's number are a dead process's, and makes LMDB take them for its own: closing the environment frees them. Only where no
+  /// environment of this process has read with that lock file.
+  ///
+  /// - Throws: ``StorageError`` `.busy` when another process of the number lives; `.readersFull` when all slots are taken. Closing the environment frees nobody's slot then.
+  static func takeOwnNumber(_ environment: OpaquePointer, path: String) throws {
+    var transaction: OpaquePointer?
+    var code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction)
+    if code == MDB_READERS_FULL {
+      check(environment)
+      code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction)
+    }
+    if let transaction, code == 0 { mdb_txn_abort(transaction) }
+    // Of a file that has outgrown the map LMDB finds out last, with the byte locked and a slot.
+    if code != 0 && code != MDB_MAP_RESIZED { throw refusal(code, path: path) }
+  }
+
+  /// The error for a code with which LMDB did not begin a read. Only another process of this number can have the byte of the number locked.
+  static func refusal(_ code: Int32, path: String) -> StorageError {
+    guard code == EAGAIN || code == EACCES else { return StorageError(code, "mdb_txn_begin", path: path) }
+    return StorageError(
+      .busy, code: code, operation: "mdb_txn_begin", path: path,
+      detail: """
+        Another process with the number \(getpid()), in another container, has the store open. Processes that \
+        use a store tell each other apart by their numbers: give the containers one PID namespace \
+        (for example docker run --pid=container:NAME, or shareProcessNamespace in a Kubernetes pod).
+        """)
   }
 
   struct Reader: Hashable {

@@ -142,6 +142,18 @@ extension Checksum {
         sum.add(entry.key)
         sum.add(entry.value)
       }
+    // User info has neither.
+    case .set(let nodes):
+      add(3)
+      add(nodes.count)
+      for node in nodes { add(node) }
+    case .entries(let entries):
+      add(4)
+      add(entries.count)
+      for entry in entries {
+        add(entry.key)
+        add(entry.value)
+      }
     }
   }
 }

@@ -36,6 +36,51 @@ public final class CompositeAttributeDescription: AttributeDescription, @uncheck
   }
 }
 
+extension CompositeAttributeDescription {
+  private static let nullableKey = "Strata.isNullable"
+
+  /// Whether the value may be nil, for a front whose classes know it and which leaves every composite attribute optional, as SwiftData does. Nil where nobody has said so.
+  ///
+  /// In the user info: it is no part of the version, and a store's copy of the model keeps it. As a text, which Xcode's files of models can hold.
+  package var isNullable: Bool? {
+    get {
+      switch userInfo?[Self.nullableKey] as? String {
+      case "YES": true
+      case "NO": false
+      default: nil
+      }
+    }
+    set {
+      var notes = userInfo ?? [:]
+      notes.removeValue(forKey: Self.nullableKey)
+      if let newValue { notes[Self.nullableKey] = newValue ? "YES" : "NO" }
+      userInfo = notes
+    }
+  }
+
+  /// Whether the value may be nil, by whoever has said so.
+  var mayBeNil: Bool { isNullable ?? isOptional }
+
+  /// Whether there is no value without some element: one that must have a value, also within an element that may not be nil.
+  var hasMandatoryElement: Bool { hasMandatoryElement(within: []) }
+
+  private func hasMandatoryElement(within owners: [CompositeAttributeDescription]) -> Bool {
+    // Validation refuses those that contain themselves.
+    if owners.contains(where: { $0 === self }) { return false }
+    return elements.contains { element in
+      guard let composite = element as? CompositeAttributeDescription else { return !element.isOptional }
+      return !composite.mayBeNil && composite.hasMandatoryElement(within: owners + [self])
+    }
+  }
+
+  /// Whether a new object begins with a value.
+  var hasDefaultValue: Bool {
+    SlotDescription.slots(of: self).dropFirst().contains {
+      ($0.property as? AttributeDescription)?.defaultValue != nil
+    }
+  }
+}
+
 /// A slot as the model describes it: a property, or an element of a composite attribute under its key path.
 struct SlotDescription {
   /// The property's name, or the element's key path.

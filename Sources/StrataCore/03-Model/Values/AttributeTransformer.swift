@@ -75,7 +75,9 @@ public struct CodableTransformer<Value: Codable & Sendable>: AttributeTransforme
 /// What ``CodableTransformer`` does, for every type that is `Codable`.
 package enum CodableBytes {
   package static func transform<Value: Codable>(_ value: Any, of type: Value.Type) throws -> Data {
-    guard let value = value as? Value else { throw UnsuitableValue(value, wanted: "\(Value.self)") }
+    guard let value = FoundationCollections.cast(value, as: Value.self) else {
+      throw UnsuitableValue(value, wanted: "\(Value.self)")
+    }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
     // Not in Apple's default form, which has no NaN.
@@ -95,12 +97,13 @@ package enum CodableBytes {
   }
 }
 
-/// The transformer of attributes that name none: strings, numbers, booleans, dates, data, UUIDs, URLs, and arrays and
-/// string-keyed dictionaries of those, at most 16 levels deep.
+/// The transformer of attributes that name none: strings, numbers, booleans, dates, data, UUIDs, URLs, `NSNull`, and arrays, sets and
+/// dictionaries of those, at most 16 levels deep.
 ///
 /// Where Core Data keeps a secure archive of allowed classes, this keeps JSON whose every value says what it is, so no
-/// class is ever made because bytes ask for it. Whole numbers come back as `Int`, collections as `[Any]` and
-/// `[String: Any]`; everything else as it was. Foundation's reference types count as their values.
+/// class is ever made because bytes ask for it. Whole numbers come back as `Int`, collections as `[Any]`, `Set<AnyHashable>`,
+/// `[String: Any]`, and `[AnyHashable: Any]` when a key is no string; everything else as it was. Foundation's reference types count as their
+/// values. Ordered and counted sets are refused.
 public struct PlainValueTransformer: AttributeTransformer {
   /// The ready-made transformer.
   public init() {}
@@ -108,11 +111,11 @@ public struct PlainValueTransformer: AttributeTransformer {
   /// The JSON of `value`, in which every value names its type.
   /// - Throws: an error that lists the types when `value` is none of them.
   public func transform(_ value: Any) throws -> Data {
-    guard let document = UserInfoDocument([Self.key: value]) else {
+    guard let document = UserInfoDocument(value: value, key: Self.key) else {
       throw UnsuitableValue(
         value,
         wanted:
-          "string, number, boolean, date, data, UUID or URL, and no array or dictionary with string keys of those"
+          "string, number, boolean, date, data, UUID, URL or null, and no array, set or dictionary of those"
       )
     }
     let encoder = JSONEncoder()

@@ -29,6 +29,9 @@ struct BatchDeleting {
     try find(deletion, transaction.read)
     try cascade(transaction.read)
     try deny(transaction.read)
+    // In order, so that both share them.
+    for hierarchy in rows.indices { _ = rows[hierarchy].all() }
+    writing.going = rows
     writing.progress.begin(total: rows.reduce(0) { $0 + $1.count })
     try nullify(transaction)
     try noteRelated(transaction.read)
@@ -238,10 +241,7 @@ struct BatchDeleting {
 
   private mutating func delete(_ transaction: borrowing WriteTransaction) throws {
     for hierarchy in rows.indices where !rows[hierarchy].isEmpty {
-      let references = rows[hierarchy].all()
-      // Each hierarchy's rows are released as soon as they are gone.
-      rows[hierarchy] = ReferenceSet()
-      var rest = Array(references)[...]
+      var rest = rows[hierarchy].all()[...]
       while !rest.isEmpty {
         try writing.delete(rest.prefix(writing.step), transaction)
         rest = rest.dropFirst(writing.step)

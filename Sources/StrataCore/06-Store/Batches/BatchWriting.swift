@@ -49,6 +49,8 @@ final class BatchWriting {
   private let nobody = RowSlab.make(length: 8)
   /// Whether something has been written.
   @exclusivity(unchecked) private(set) var hasWritten = false
+  /// The rows that a batch delete takes away, by hierarchy; none of other batches.
+  @exclusivity(unchecked) var going: [ReferenceSet] = []
 
   init(
     parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress, step: Int, heldLength: Int,
@@ -347,20 +349,26 @@ final class BatchWriting {
     // Before rows are looked up: the writer points into their pages, and those that are handed over are freed.
     try hold(changes.count * Self.changeLength, transaction)
     let writer = ChangeSetWriter(
-      changeSet: changes, parts: parts, catalogue: catalogue, journal: journal, history: history)
+      changeSet: changes, parts: parts, catalogue: catalogue, journal: journal, history: history,
+      going: going)
     if let failure = try writer.prepare(transaction.read) {
       if let violation = failure as? UniquenessViolation { return violation }
       throw failure
     }
     try writer.write(transaction)
     hasWritten = true
-    for row in writer.derivedRows {
+    for row in writer.derivedRows where !goes(row) {
       outcome.touched.append(row.primaryKey, of: row.entity)
       note(row.changedSlots, of: row.entity)
     }
     progress.complete(outcome.inserted.count + outcome.updated.count + outcome.deleted.count)
     forgetWaiting()
     return nil
+  }
+
+  private func goes(_ row: RowChange) -> Bool {
+    going.goes(
+      RowAddress(hierarchy: parts.schema.entities[row.entity].hierarchyNumber, key: row.primaryKey))
   }
 
   private func forgetWaiting() {

@@ -67,3 +67,11 @@ struct ReferenceSet {
     return sorted
   }
 }
+
+extension [ReferenceSet] {
+  /// Whether the set of the row's hierarchy has the row; false where there are no sets.
+  func goes(_ row: RowAddress) -> Bool {
+    indices.contains(row.hierarchy)
+      && self[row.hierarchy].contains(Reference.bits(row.key, entityCode: 0))
+  }
+}

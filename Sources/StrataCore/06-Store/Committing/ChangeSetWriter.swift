@@ -19,6 +19,8 @@ final class ChangeSetWriter {
   let journal: JournalRecorder?
   /// Records for the store's history what has changed.
   private let history: HistoryWriter?
+  /// The rows that go in the same transaction, with this change set or another, by hierarchy: what becomes of them until then is nothing to record.
+  private let going: [ReferenceSet]
   /// The stored rows that updates replace, in their order; in the schema's layout. Valid until the first write.
   var replaced: [StoredRow] = []
   /// The stored rows that go, in the order of the deletes, with their keys.
@@ -48,8 +50,9 @@ final class ChangeSetWriter {
 
   init(
     changeSet: ChangeSet, parts: StoreParts, catalogue: StoreCatalogue, journal: JournalRecorder? = nil,
-    history: HistoryWriter? = nil
+    history: HistoryWriter? = nil, going: [ReferenceSet] = []
   ) {
+    self.going = going
     self.journal = journal
     self.history = history
     self.changeSet = changeSet
@@ -57,6 +60,9 @@ final class ChangeSetWriter {
     self.catalogue = catalogue
     reader = RowReader(parts: parts, catalogue: catalogue)
   }
+
+  /// Whether the row goes with the batch that the change set is a part of.
+  func goes(_ row: RowAddress) -> Bool { going.goes(row) }
 
   /// Whether there is anything to write in rows and edges.
   var hasChanges: Bool {
@@ -133,7 +139,10 @@ final class ChangeSetWriter {
       derivedRows = try writing.run(transaction)
     }
     if let journal {
-      for row in derivedRows { journal.note(row.primaryKey, of: row.entity, .updated) }
+      for row in derivedRows
+      where !goes(RowAddress(hierarchy: hierarchy(ofEntity: row.entity), key: row.primaryKey)) {
+        journal.note(row.primaryKey, of: row.entity, .updated)
+      }
       for touch in changeSet.touched + unsaidTouches {
         journal.note(touch.primaryKey, of: touch.entity, .related)
       }

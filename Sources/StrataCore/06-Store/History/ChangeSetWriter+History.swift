@@ -108,7 +108,8 @@ struct HistoryOfChanges {
     }
   }
 
-  /// Rows that are not part of the change set: derived values and members of theirs have changed along with it.
+  /// Rows that are not part of the change set: derived values and members of theirs have changed along with it. Those that go with another change
+  /// set of the transaction are said to go, nothing else.
   private func recordOthers(
     _ related: inout [RowAddress: SlotBitmap], _ transaction: borrowing WriteTransaction
   ) throws {
@@ -129,7 +130,7 @@ struct HistoryOfChanges {
       entities[address(touch.primaryKey, of: touch.entity)] = touch.entity
     }
     let sorted = related.sorted { ($0.key.hierarchy, $0.key.key) < ($1.key.hierarchy, $1.key.key) }
-    for (address, slots) in sorted where history.isNews(slots, of: address) {
+    for (address, slots) in sorted where !writer.goes(address) && history.isNews(slots, of: address) {
       guard let entity = try entities[address] ?? entity(at: address, transaction.read) else { continue }
       try history.note(.updated, address.key, of: entity, slots, transaction)
     }

@@ -29,6 +29,10 @@ package protocol StoreEngine: PersistentStore, StoreReading {
   /// Takes from a reserved block without I/O; only when that runs out, a small write reserves more.
   func makePrimaryKey(hierarchy: Int) throws -> UInt64
 
+  /// A key for a new object when `makePrimaryKey` has failed: whoever makes an object cannot be told of an error, so that the save of it fails instead. Nil, the default,
+  /// when the engine has no such keys, or not after that error.
+  func makeProvisionalKey(hierarchy: Int, after error: any Error) -> UInt64?
+
   /// What rows of the entity begin with.
   func rowStamp(entity: Int) -> RowStamp
 
@@ -106,6 +110,7 @@ extension StoreEngine {
   /// Nil: an engine without snapshots.
   /// - Throws: nothing here; an engine's own method throws ``StorageError``.
   package func makeSnapshot() throws -> (any StoreSnapshot)? { nil }
+  package func makeProvisionalKey(hierarchy: Int, after error: any Error) -> UInt64? { nil }
   package func flush() throws {}
   package func requireSoleUse() throws {}
   package func explained(_ error: any Error) -> any Error { error }

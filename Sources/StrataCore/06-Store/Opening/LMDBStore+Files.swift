@@ -364,6 +364,22 @@ extension LMDBStore {
     }
   }
 
+  /// Looks whether this process has the store at `url` open: then it can take no other file's place.
+  ///
+  /// - Throws: ``StorageError`` `.busy` when it has.
+  static func requireClosed(at url: URL) throws {
+    // Whoever just looks what lies there has closed it again when it is this thread's turn.
+    try takeTurn(at: url) {
+      let file = try StoreFile(url.path, .system)
+      guard let status = try file.status(), EnvironmentRegistry.current.isOpen(status.identity) else {
+        return
+      }
+      throw StorageError(
+        .busy, operation: "migrate", path: file.path,
+        detail: "The store is open in this process; close it first. Nothing was changed.")
+    }
+  }
+
   /// Runs `body`, which opens the file at `url`, when no other thread of this process opens or migrates it: a migration needs the file
   /// for itself, and other threads that wait find it migrated.
   static func takeTurn<R>(at url: URL?, _ body: () throws -> R) throws -> R {

@@ -70,7 +70,7 @@ public indirect enum MetadataValue: Sendable, Hashable, Codable {
 
   /// A value from a Foundation type; nil for what is no property-list value.
   public init?(_ any: Any) {
-    switch any {
+    switch FoundationCollections.castable(any) {
     case let value as MetadataValue: self = value
     // Casts would make a Boolean of the number 1.
     case let number as NSNumber where type(of: any) is AnyClass:

@@ -192,7 +192,7 @@ struct StoreOpening {
     _ stored: StoredVersions, _ wanted: StoredVersions, _ environment: Environment, _ meta: MetaKeyspace
   ) throws {
     let differing = IncompatibleEntity.compare(stored: stored.hashes, wanted: wanted.hashes)
-    if differing.isEmpty { return }
+    if differing.isEmpty { return try requireValues(environment, meta) }
     // The hashes say that there are differences, the model in the store says which. A damaged one is no matter here.
     let document = try environment.read { try meta.data("model", $0) }
     let model = document.flatMap { try? ModelCoding.decode($0) }
@@ -208,6 +208,24 @@ struct StoreOpening {
         "metadata": metadata.dictionary, "NSStoreIncompatibleEntities": differing.map(\.entityName),
         "NSStoreModelDifferences": sentences,
       ])
+  }
+
+  /// Of one version are also models of which the one lets a composite attribute be nil and the other does not, where a front notes that beside the version.
+  ///
+  /// - Throws: `CoreDataError` 134190 for attributes that may not be nil any more and have no default value: no migration looks at them.
+  private func requireValues(_ environment: Environment, _ meta: MetaKeyspace) throws {
+    guard keepsModel, schema.model.entities.contains(where: \.needsNotedValues) else { return }
+    guard try storedModel(try ModelDocument(schema.model), environment, meta) == .stale,
+      let document = try environment.read({ try meta.data("model", $0) }),
+      let stored = try? ModelCoding.decode(document)
+    else { return }
+    let reasons = ModelPairing(stored, schema.model).reasonsWithinVersion
+    if reasons.isEmpty { return }
+    let text = reasons.joined(separator: "; ")
+    throw CoreDataError(
+      .inferredMappingModel,
+      "The store was written with another model, and cannot be opened with this one: \(text).",
+      userInfo: ["reason": text])
   }
 
   private func openKeyspaces(
@@ -276,7 +294,9 @@ struct StoreOpening {
     }
     let document = try ModelDocument(schema.model)
     let model = try ownModel(document)
-    let isRenewed = try isNewModel || [.stale, .unnoted].contains(storedModel(document, parts))
+    let known: StoredModel =
+      try isNewModel ? .stale : storedModel(document, parts.environment, parts.meta)
+    let isRenewed = known == .stale || known == .unnoted
     let encoded = try JSONEncoder.sorted.encode(wanted)
     let foreign = found.indexes.foreign
     let stale = zip(
@@ -349,10 +369,12 @@ extension StoreOpening {
     case unknown
   }
 
-  private func storedModel(_ own: ModelDocument, _ parts: StoreParts) throws -> StoredModel {
+  private func storedModel(_ own: ModelDocument, _ environment: Environment, _ meta: MetaKeyspace) throws
+    -> StoredModel
+  {
     if !keepsModel { return .current }
-    let (digest, meta) = (ModelDigest.of(own), parts.meta)
-    let unnoted = try parts.environment.read { transaction -> Data? in
+    let digest = ModelDigest.of(own)
+    let unnoted = try environment.read { transaction -> Data? in
       guard let model = try meta.bytes("model", transaction) else { return nil }
       if let note = try meta.bytes(ModelDigest.key, transaction),
         note.elementsEqual(ModelDigest.note(digest, beside: model))
@@ -371,7 +393,8 @@ extension StoreOpening {
   /// fails the next one tries again.
   private func renewModel(_ parts: StoreParts, _ stored: StoredVersions) {
     guard keepsModel, let document = try? ModelDocument(schema.model),
-      (try? storedModel(document, parts)) == .stale, let model = try? ownModel(document)
+      (try? storedModel(document, parts.environment, parts.meta)) == .stale,
+      let model = try? ownModel(document)
     else { return }
     let deadline = min(patience.left, .milliseconds(100))
     try? parts.environment.write(deadline: deadline) { transaction in

@@ -67,10 +67,13 @@ struct LossJudge {
     }
     for problem in knowledge.problems { reason += " A version beside the model cannot be read: \(problem)" }
     let counts = Dictionary(losses.map { ($0.key.name, $0.value) }, uniquingKeysWith: max)
+    let text = "To open the store with this model would lose \(list). Nothing was changed."
     return CoreDataError(
-      knowledge.isEnough ? .migration : .migrationMissingSourceModel,
-      "To open the store with this model would lose \(list). Nothing was changed. \(reason)",
-      userInfo: ["reason": reason, MigrationPermission.lossesKey: counts])
+      knowledge.isEnough ? .migration : .migrationMissingSourceModel, "\(text) \(reason)",
+      userInfo: [
+        "reason": reason, MigrationPermission.lossesKey: counts, MigrationPermission.lossesTextKey: text,
+        MigrationPermission.wasOfVersionKey: hasBeenHere,
+      ])
   }
 }
 

@@ -31,4 +31,8 @@ extension MigrationPermission {
   /// The key of what would be lost, in the user info of the error that refuses a migration: a dictionary of the names that
   /// ``permittedLosses`` takes, with the numbers of objects.
   public static let lossesKey = "NSMigrationLosses"
+  /// In the same user info, the sentences that say what would be lost, without advice.
+  package static let lossesTextKey = "NSMigrationLossesText"
+  /// In the same user info, whether the store has been of the program's version before.
+  package static let wasOfVersionKey = "NSMigrationWasOfVersion"
 }

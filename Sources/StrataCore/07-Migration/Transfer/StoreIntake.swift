@@ -7,12 +7,16 @@ import Foundation
 /// ```
 ///
 /// A new store begins empty. An existing one is copied, and the copy takes its place when nobody has saved meanwhile; what comes gets
-/// keys behind those there are. While one step is written the next one is filled. Memory: two steps. Used by one thread.
+/// keys behind those there are. While one step is written the next one is filled. Memory: two steps, and where rows with links came from (`RowOrigins`). Used by one thread.
 package final class StoreIntake {
-  /// Something that cannot be taken in, and which line it came from.
+  /// Something that cannot be taken in, and which line it came from; 0 where that is unknown.
   package struct Refusal: Error, CustomStringConvertible {
     package let line: Int
     package let description: String
+    /// The name of the file among several, as `source` was when the row was handed in.
+    package var source: String?
+    /// Whether it is about a link, without which everything else can be taken in.
+    package var isLink = false
 
     package init(line: Int, _ description: String) {
       self.line = line
@@ -24,15 +28,26 @@ package final class StoreIntake {
   package let schema: Schema
   /// How many rows and members of relationships were handed in.
   package private(set) var (rowCount, memberCount) = (0, 0)
-  /// Whether members that are not there, or whose owners are not, are left out; without, they are refused.
+  /// How many of the members are there afterwards; what was handed in twice within some thousand counts once.
+  package var keptMemberCount: Int { memberCount - droppedMemberCount }
+  /// Whether every member is looked after as what people have written: both ends must be there, and a member of a to-many relationship whose inverse is to-one gets that
+  /// link, unless it has another one, which is refused. Without, such a member must have the link already.
+  package var settlesMembers = false
+  /// Whether members that would be refused by that are left out. Those that are not there are counted as lost links, the others are in `takeLeftOut`.
   package var leavesOutMembers = false
+  /// The file that rows come from, when there are several.
+  package var source: String?
   /// Hands over what the store has recorded before; called by `finish` when rows and members are in. For a new store whose facts record a history.
   package var history: ((HistoryIntake) throws -> Void)?
   private var lostLinkCount = 0
+  private var droppedMemberCount = 0
+  private var leftOut: [Refusal] = []
+  private var leftOutCount = 0
   private let facts: StoreFacts?
   private let file: StoreFile
   private let draft: StoreDraft
-  private let source: LMDBStore?
+  /// The store that is added to.
+  private let original: LMDBStore?
   private let sourceMoment: StoreMoment
   private var store: LMDBStore
   private let configurationName: String?
@@ -46,13 +61,15 @@ package final class StoreIntake {
   private var rows: [RowChange] = []
   private var lines: [Int] = []
   private var bytes = 0
-  private var edges: [EdgeChange] = []
-  private var edgeLines: [Int] = []
+  private var members: [WaitingMember] = []
+  /// Where rows with links came from, by hierarchy.
+  private var origins: [RowOrigins]
+  private let hasLinks: [Bool]
   private let writing = IntakeWriting()
 
   private static let rowsPerStep = 2_000
   private static let bytesPerStep = 4 << 20
-  private static let edgesPerStep = 10_000
+  private static let membersPerStep = 10_000
 
   /// Begins a new store at `destination`, where there must be none.
   /// - Throws: ``StorageError``, `.exists` above all; ``ModelError`` for a model that is none.
@@ -65,12 +82,14 @@ package final class StoreIntake {
     configurationName = model.configuration(holding: Set(facts.entities))
     draft = StoreDraft(.new, beside: file)
     self.facts = facts
-    (source, sourceMoment) = (nil, StoreMoment(commitNumber: 0, transactionID: 0))
+    (original, sourceMoment) = (nil, StoreMoment(commitNumber: 0, transactionID: 0))
     let opened = try Self.open(draft, schema, configurationName, creates: true)
     store = opened
     draft.hold()
     shifts = schema.hierarchies.map { _ in 0 }
     largestKeys = shifts
+    origins = shifts.map { _ in RowOrigins() }
+    hasLinks = Self.hasLinks(schema)
     stamps = schema.entities.map { opened.rowStamp(entity: $0.number) }
     allSlots = schema.entities.map { SlotBitmap(allBelow: $0.attributes.count) }
   }
@@ -83,7 +102,7 @@ package final class StoreIntake {
     options.opensAsItIs = true
     let (source, carried) = try LMDBStore.openAsCarried(at: destination, withClasses: true, options: options)
     let (model, schema) = (carried.model, source.parts.schema)
-    self.source = source
+    original = source
     self.schema = schema
     facts = nil
     do {
@@ -106,13 +125,19 @@ package final class StoreIntake {
       throw error
     }
     largestKeys = shifts
+    origins = shifts.map { _ in RowOrigins() }
+    hasLinks = Self.hasLinks(schema)
     allSlots = schema.entities.map { SlotBitmap(allBelow: $0.attributes.count) }
+  }
+
+  private static func hasLinks(_ schema: Schema) -> [Bool] {
+    schema.entities.map { $0.relationships.contains { !$0.isToMany && !$0.isTransient } }
   }
 
   deinit {
     writing.wait()
     store.close()
-    source?.close()
+    original?.close()
     draft.remove()
   }
 
@@ -148,7 +173,7 @@ package final class StoreIntake {
     let entity = schema.entities[object.entity]
     if entity.isAbstract { throw Refusal(line: line, "\(entity.name) is abstract and has no objects.") }
     // Members are checked when they are written; what a new row refers to may still come.
-    if !edges.isEmpty { try flush() }
+    if !members.isEmpty { try flush() }
     let key = try shifted(object, line)
     let draft = RowDraft.make(entity.layout)
     for slot in values.indices where !values[slot].isNull { draft[slot] = values[slot] }
@@ -165,6 +190,9 @@ package final class StoreIntake {
       throw Refusal(line: line, "\(entity.name)/p\(object.key) cannot take the values: \(error)")
     }
     lines.append(line)
+    if line > 0, hasLinks[object.entity] {
+      origins[entity.hierarchyNumber].note(key, line: line, source: source)
+    }
     rowCount += 1
     if rows.count >= Self.rowsPerStep || bytes >= Self.bytesPerStep { try flush() }
   }
@@ -196,13 +224,18 @@ package final class StoreIntake {
       throw Refusal(line: line, "The place \(place) is none of a member.")
     }
     let position = EdgePosition.first + UInt64(place) * EdgePosition.gap
-    edges.append(
-      EdgeChange(
-        relationship: relationship.number, owner: try shifted(owner, line), member: reference,
-        kind: .add(position: relationship.isOrdered ? position : nil)))
-    edgeLines.append(line)
+    let change = EdgeChange(
+      relationship: relationship.number, owner: try shifted(owner, line), member: reference,
+      kind: .add(position: relationship.isOrdered ? position : nil))
+    members.append(WaitingMember(line: line, owner: owner, member: member, change: change))
     memberCount += 1
-    if edges.count >= Self.edgesPerStep { try flush() }
+    if members.count >= Self.membersPerStep { try flush() }
+  }
+
+  /// The first hundred members that were left out because their own rows contradict them, and how many there were; each is told once.
+  package func takeLeftOut() -> (first: [Refusal], count: Int) {
+    defer { (leftOut, leftOutCount) = ([], 0) }
+    return (leftOut, leftOutCount)
   }
 
   /// Writes what waits, so that whatever is wrong with it is told.
@@ -213,38 +246,71 @@ package final class StoreIntake {
   }
 
   private func flush() throws {
-    if rows.isEmpty && edges.isEmpty { return }
+    if rows.isEmpty && members.isEmpty { return }
     try writing.finish()
-    if leavesOutMembers && !edges.isEmpty { try leaveOutMembers() }
-    var changes = ChangeSet(inserts: rows, edges: edges)
+    let updates = try settlesMembers && !members.isEmpty ? settleMembers() : []
+    let edges = members.map(\.change)
+    var changes = ChangeSet(inserts: rows, updates: updates, edges: edges)
     // What they refer to may still come.
     changes.checksReferences = !edges.isEmpty
     changes.keepsTimes = true
     let step = IntakeWriting.Step(
-      lines: lines, edgeLines: edgeLines, keys: rows.map { ($0.entity, $0.primaryKey) }, edges: edges,
-      schema: schema, shifts: shifts)
-    (rows, lines, bytes, edges, edgeLines) = ([], [], 0, [], [])
+      lines: lines, edgeLines: members.map(\.line), keys: rows.map { ($0.entity, $0.primaryKey) },
+      edges: edges, schema: schema, shifts: shifts)
+    (rows, lines, bytes, members) = ([], [], 0, [])
     slab = RowSlabWriter(expectedLength: RowSlab.chunkLength)
     writing.begin(step, changes, store)
   }
 
-  /// Forgets members whose ends are not both there.
-  private func leaveOutMembers() throws {
-    var isThere: [RowAddress: Bool] = [:]
-    func exists(_ hierarchy: Int, _ key: UInt64) throws -> Bool {
-      let address = RowAddress(hierarchy: hierarchy, key: key)
-      if let known = isThere[address] { return known }
-      let found = try store.row(hierarchy: hierarchy, primaryKey: key) != nil
-      isThere[address] = found
-      return found
+  /// Refuses, or leaves out, members that cannot be there; the rows that get a link because they are members.
+  private func settleMembers() throws -> [RowChange] {
+    let settling = try MemberSettling(members, in: store)
+    var kept: [WaitingMember] = []
+    kept.reserveCapacity(members.count)
+    for (member, verdict) in zip(members, settling.verdicts) {
+      switch verdict {
+      case .kept: kept.append(member)
+      case .repeated:
+        // Among ordered ones the last place counts.
+        kept.append(member)
+        droppedMemberCount += 1
+      case .missing(let end):
+        guard leavesOutMembers else { throw refusal(of: member, missing: end) }
+        lostLinkCount += 1
+        droppedMemberCount += 1
+      case .contradicted(let reference):
+        let refusal = refusal(of: member, contradictedBy: reference)
+        guard leavesOutMembers else { throw refusal }
+        if leftOut.count < 100 { leftOut.append(refusal) }
+        leftOutCount += 1
+        droppedMemberCount += 1
+      }
     }
-    let kept = try edges.indices.filter { place in
-      let relationship = schema.relationships[edges[place].relationship]
-      return try exists(schema.entities[relationship.owner].hierarchyNumber, edges[place].owner)
-        && exists(relationship.destinationHierarchy, Reference.primaryKey(edges[place].member))
-    }
-    lostLinkCount += edges.count - kept.count
-    (edges, edgeLines) = (kept.map { edges[$0] }, kept.map { edgeLines[$0] })
+    members = kept
+    return settling.updates
+  }
+
+  private func refusal(of member: WaitingMember, missing end: ObjectAddress) -> Refusal {
+    refusal(of: member, "there is no object \(name(end)) in an earlier line")
+  }
+
+  private func refusal(of member: WaitingMember, contradictedBy reference: UInt64) -> Refusal {
+    let inverse = schema.relationships[member.change.relationship].inverse
+    return refusal(
+      of: member, "its \(inverse.map { schema.relationships[$0].name } ?? "link") is \(name(reference))")
+  }
+
+  private func refusal(of member: WaitingMember, _ reason: String) -> Refusal {
+    let relationship = schema.relationships[member.change.relationship].name
+    var refusal = Refusal(
+      line: member.line,
+      "\(name(member.member)) cannot be in \(relationship) of \(name(member.owner)): \(reason).")
+    refusal.isLink = true
+    return refusal
+  }
+
+  private func name(_ object: ObjectAddress) -> String {
+    "\(schema.entities[object.entity].name)/p\(object.key)"
   }
 
   /// Makes references nil that lead nowhere.
@@ -264,7 +330,7 @@ package final class StoreIntake {
   // MARK: The end
 
   /// Checks and flushes the store, and gives it its name.
-  /// - Throws: ``Refusal`` when links lead nowhere (of line 0, since only the object is known); ``StorageError``, `.busy` when there was a
+  /// - Throws: ``Refusal`` when links lead nowhere; ``StorageError``, `.busy` when there was a
   ///   save to the store meanwhile. Nothing has changed then.
   /// - Parameter mendsLinks: Whether to-one relationships that lead to no object become nil.
   /// - Returns: What the check of the store has found, and how many links were left out.
@@ -290,12 +356,15 @@ package final class StoreIntake {
     }
     try settle(past ?? nil)
     let check = try store.check()
-    if !check.isSound { throw Self.refusal(check) }
+    if !check.isSound {
+      // A store that cannot even be read so far is damaged, which the check says.
+      throw (try? LostLink.first(in: store)).map { refusal(of: $0) } ?? Self.refusal(check)
+    }
     store.close()
     try draft.flush()
-    if let source {
-      try draft.takePlace(of: source, at: file, ifStillAt: sourceMoment)
-      source.close()
+    if let original {
+      try draft.takePlace(of: original, at: file, ifStillAt: sourceMoment)
+      original.close()
     } else {
       try draft.publish()
     }
@@ -348,6 +417,38 @@ package final class StoreIntake {
           in: parts.meta, behind: past?.purged ?? stamp.commitNumber, transaction)
       }
     }
+  }
+
+  /// What to say of a link that leads nowhere.
+  private func refusal(of link: LostLink) -> Refusal {
+    let entity = schema.entities[link.entity]
+    let target = name(link.reference)
+    let reason =
+      switch link.reason {
+      case .missing: "which is not in the file"
+      case .otherEntity(let found): "and the object of that key is \(name(found))"
+      case .oneSided(let back): "whose \(back) does not lead back"
+      }
+    let origin = origins[entity.hierarchyNumber].origin(of: link.key)
+    let more = link.otherCount > 0 ? " There are \(link.otherCount) more such links." : ""
+    var refusal = Refusal(
+      line: origin?.line ?? 0,
+      "\(name(entity, link.key)).\(link.relationship) leads to \(target), \(reason).\(more)")
+    refusal.source = origin?.source
+    refusal.isLink = true
+    return refusal
+  }
+
+  private func name(_ reference: UInt64) -> String {
+    let code = Reference.entityCode(reference)
+    guard let entity = stamps.firstIndex(where: { $0.entityCode == code }) else { return "an unknown entity" }
+    return name(schema.entities[entity], Reference.primaryKey(reference))
+  }
+
+  /// As the file says it; objects of the store that is added to are told by their own keys.
+  private func name(_ entity: EntitySchema, _ key: UInt64) -> String {
+    let shift = shifts[entity.hierarchyNumber]
+    return key > shift ? "\(entity.name)/p\(key - shift)" : "\(entity.name)/p\(key) of the store"
   }
 
   private static func refusal(_ check: StoreCheck) -> Refusal {

@@ -10,10 +10,13 @@ struct LMDBKind: StoreEngineKind {
   var keepsFiles: Bool { storeType != .inMemory }
 
   /// The file of a description.
-  /// - Throws: `CoreDataError` 134080 when it has none.
+  /// - Throws: `CoreDataError` 134080 when it has none, and for a URL that is not of a file: its path may be that of a file all the same, which nobody has named.
   private func file(_ description: PersistentStoreDescription) throws -> URL {
     guard let url = description.url else {
       throw CoreDataError(.persistentStoreOpen, "A store in a file needs a URL.")
+    }
+    guard url.isFileURL else {
+      throw CoreDataError(.persistentStoreOpen, "A store's URL must be of a file, not \(url).")
     }
     return url
   }
@@ -62,6 +65,12 @@ struct LMDBKind: StoreEngineKind {
     try LMDBStore.migrate(
       at: file(description), to: model, configurationName: description.configuration,
       permission: permission, options: options)
+  }
+
+  /// See `LMDBStore.requireClosed(at:)`.
+  /// - Throws: ``StorageError`` `.busy` when this process has the store open.
+  func requireMigratable(_ description: PersistentStoreDescription) throws {
+    try LMDBStore.requireClosed(at: file(description))
   }
 
   /// By the file, whatever name leads to it.

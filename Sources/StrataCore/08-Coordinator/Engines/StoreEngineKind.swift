@@ -43,6 +43,11 @@ package protocol StoreEngineKind: Sendable {
     permission: MigrationPermission, patience: Patience
   ) throws
 
+  /// Looks whether `migrate` would be refused because the store is in use, before stages begin whose handlers change it. The default finds nothing.
+  ///
+  /// - Throws: what `migrate` would throw.
+  func requireMigratable(_ description: PersistentStoreDescription) throws
+
   /// Runs `body`, the stages of a migration, when neither another thread of this process nor another process migrates the same store by stages. The default takes
   /// turns within the process, by the URL's text.
   ///
@@ -72,6 +77,10 @@ extension StoreEngineKind {
   package var schemes: Set<String> { [] }
   package var needsURL: Bool { true }
   package var keepsFiles: Bool { false }
+
+  /// Finds nothing.
+  /// - Throws: nothing; other kinds do.
+  package func requireMigratable(_ description: PersistentStoreDescription) throws {}
 
   /// Runs `body` in the turn of the URL.
   /// - Throws: what `body` throws.

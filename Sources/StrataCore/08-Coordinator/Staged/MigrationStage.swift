@@ -87,7 +87,7 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
   /// - Throws: ``CoreDataError`` 134190 when a step between handlers cannot be inferred, which is found before a handler runs unless the store
   ///   holds the entities of a configuration; 134504 when the store's version or the model's is in no stage, or a stage's model is not found; 134506 when the stages lead from
   ///   `model` to the store's version; 134110 when a custom stage does not begin where the one before it ends; ``StorageError`` `.busy` while another process
-  ///   migrates the store; what `LMDBStore.migrate` and the handlers throw. The store is of the last version then that was reached.
+  ///   migrates the store, and when this process has it open, which is found before a handler runs; what `LMDBStore.migrate` and the handlers throw. The store is of the last version then that was reached.
   func migrate(
     _ description: PersistentStoreDescription, _ kind: any StoreEngineKind, to model: ManagedObjectModel,
     _ patience: Patience
@@ -122,6 +122,13 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     if description.configuration == nil {
       try requireInferable(work, from: start, to: model)
     }
+    // What handlers have saved stays, also when the store can then not be migrated: so that is asked before.
+    let customs = work.compactMap { $0 as? CustomMigrationStage }
+    for stage in customs {
+      _ = try stage.currentModel.resolve()
+      _ = try stage.nextModel.resolve()
+    }
+    if !customs.isEmpty { try kind.requireMigratable(description) }
     func advance(to model: ManagedObjectModel) throws -> Bool {
       let found = try stored().versionChecksum
       if found != reached { return false }

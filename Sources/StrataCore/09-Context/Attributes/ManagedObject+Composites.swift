@@ -59,7 +59,7 @@ extension ManagedObject {
   private final func setComposite(_ value: Any?, _ attribute: AttributeSchema, isPrimitive: Bool) {
     var values: [String: Any] = [:]
     if let value, !isNilValue(value) {
-      guard let dictionary = value as? [AnyHashable: Any] else {
+      guard let dictionary = FoundationCollections.castable(value) as? [AnyHashable: Any] else {
         trap(
           "\(home.token.entityName).\(attribute.name) is composite and takes a dictionary, not \(type(of: value))."
         )

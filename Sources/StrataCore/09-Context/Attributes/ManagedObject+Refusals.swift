@@ -13,6 +13,17 @@ private struct RefusedValue {
   let underlying: (any Error)?
 }
 
+/// Why the value that a slot has must not be saved: a front knows that what was there before would be lost. In the place of the slot's transient value, too.
+private struct Objection {
+  /// The property that the error names: the slot's own, or the composite attribute that it is an element of.
+  let property: Int
+  /// The slots of which one has to be changed for the objection to hold.
+  let slots: [Int]
+  /// What is said of the property.
+  let words: String
+  let underlying: (any Error)?
+}
+
 /// Whether any object of the process has ever had such a value, so that saves need not look for them.
 private let haveBeen = Atomic<Bool>(false)
 
@@ -33,7 +44,7 @@ extension ManagedObject {
   /// Another value is set.
   @inline(__always)
   final func forgetRefusal(_ slot: Int) {
-    if transients != nil, transients?[slot] is RefusedValue { transients?[slot] = nil }
+    if transients != nil, Self.isKeptForSaves(transients?[slot]) { transients?[slot] = nil }
   }
 
   /// The value that cannot be stored, while the slot is as empty as the refusal left it.
@@ -51,18 +62,68 @@ extension ManagedObject {
 
   /// The object's edits are gone, and with them the values that could not be stored.
   final func forgetRefusedValues() {
-    if ManagedObject.haveRefusedValues { transients = transients?.filter { !($0.value is RefusedValue) } }
+    if ManagedObject.haveRefusedValues { transients = transients?.filter { !Self.isKeptForSaves($0.value) } }
   }
+
+  private static func isKeptForSaves(_ value: Any?) -> Bool { value is RefusedValue || value is Objection }
 
   /// One failure for each value that cannot be stored.
   final func refusalFailures() -> [CoreDataError] {
     guard ManagedObject.haveRefusedValues, let transients else { return [] }
     return transients.keys.sorted().compactMap { slot in
-      guard slot >= 0, let refused = refusal(slot) else { return nil }
+      if slot < 0 { return nil }
+      if let objection = objection(slot) {
+        return failure(
+          .managedObjectValidation, home.entity.attributes[objection.property].name, nil, objection.words,
+          underlying: objection.underlying)
+      }
+      guard let refused = refusal(slot) else { return nil }
       return failure(
         refused.code, home.entity.attributes[slot].name, refused.value, refused.words,
         underlying: refused.underlying)
     }
+  }
+
+  // MARK: Objections
+
+  /// Has every save fail, with error 1550 about the property, that would write the value which `slot` was given last. The object shows that value until another one
+  /// is set or the edit is taken back.
+  ///
+  /// - Parameters:
+  ///   - slot: Of an attribute, which may be a composite one.
+  ///   - words: What is said of the property.
+  ///   - underlying: The error behind it.
+  package final func raiseObjection(toValueOf slot: Int, _ words: String, underlying: (any Error)? = nil) {
+    let slots = leaves(of: slot)
+    guard let place = slots.first else { return }
+    haveBeen.store(true, ordering: .relaxed)
+    let objection = Objection(property: slot, slots: slots, words: words, underlying: underlying)
+    transients = (transients ?? [:]).merging([place: objection]) { $1 }
+    // As for values that are refused.
+    edits = nil
+  }
+
+  /// Whether the value that `slot` was given last must not be saved.
+  package final func isObjectedTo(_ slot: Int) -> Bool {
+    transients != nil && leaves(of: slot).first.flatMap { objection($0) } != nil
+  }
+
+  /// Another value may be saved.
+  package final func withdrawObjection(toValueOf slot: Int) {
+    if transients != nil, let place = leaves(of: slot).first { forgetRefusal(place) }
+  }
+
+  private final func objection(_ place: Int) -> Objection? {
+    guard let objection = transients?[place] as? Objection, let draft,
+      objection.slots.contains(where: { draft.isChanged($0) })
+    else { return nil }
+    return objection
+  }
+
+  /// The slots that hold the values of an attribute: its own, or those of its elements.
+  private final func leaves(of slot: Int) -> [Int] {
+    let attribute = home.entity.attributes[slot]
+    return attribute.type == .composite ? attribute.elements.flatMap { leaves(of: $0) } : [slot]
   }
 
   // MARK: Numbers

@@ -99,7 +99,7 @@ struct BatchProperties {
   ) throws {
     var values: [String: Any] = [:]
     if let value {
-      guard let dictionary = value as? [String: Any] else {
+      guard let dictionary = FoundationCollections.castable(value) as? [String: Any] else {
         throw refusal(
           attribute.name, "is composite and takes a dictionary of its elements, not \(text(value))", value)
       }

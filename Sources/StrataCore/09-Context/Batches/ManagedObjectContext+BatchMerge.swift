@@ -7,6 +7,10 @@ extension ManagedObjectContext {
   /// never has a million objects or IDs in memory. Of the rows that a batch has inserted the first slice is always reported object by object (rule 179).
   static let batchStep = 1_024
 
+  /// From now on an edited object goes when a batch has deleted its row, with its edits: as when another context has deleted it and saved. Otherwise the next save
+  /// finds a conflict.
+  package final func takeEditedByBatches() { deletions.takesEdited = true }
+
   /// Merges a batch that this context itself has carried out, at once. `given` are the rows of an insert.
   func mergeBatch(_ notice: CommitNotice, given: BatchRows? = nil) {
     guard let batch = notice.batch, batch.count > 0 else { return }

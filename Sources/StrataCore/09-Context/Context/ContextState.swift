@@ -39,6 +39,8 @@ struct SavingState {
   var lastInserted: Set<ManagedObject>?
   /// For objects whose row is gone and that are to be written again: the version their rows count on from.
   var lostVersions: [ManagedObjectID: UInt32] = [:]
+  /// A pinned context reads the newest commits for the moment: see `ManagedObjectContext.readingNewest(_:)`.
+  var readsNewest = false
 
   /// What a module adds to one save.
   struct Listing {
@@ -168,6 +170,8 @@ struct DeletionState {
   var linked: Set<Int> = [] { didSet { noteHiding() } }
   /// Whether relationships may lead to what they must not show.
   private(set) var mayHide = false
+  /// Whether objects that have been edited here go as well when a batch has deleted their rows, as they do when another context has.
+  var takesEdited = false
   /// Edited objects whose rows a batch has deleted: that is for the next save to settle.
   var outlived: Set<StratumLayer.Place> = []
   /// Who may have had to leave whom, while deletions are taken back one after the other.

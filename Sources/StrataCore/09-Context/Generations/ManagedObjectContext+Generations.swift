@@ -29,7 +29,30 @@ extension ManagedObjectContext {
   @inline(__always)
   func reading(_ binding: StoreBinding) throws -> any StoreReading {
     if let contextual = binding.contextual { return contextual.reading(for: self) }
-    return generation.isSet ? try generation.reading(binding, coordinator) : binding.store
+    return readsPinned ? try generation.reading(binding, coordinator) : binding.store
+  }
+
+  /// Whether reads see a query generation at this moment.
+  @inline(__always)
+  var readsPinned: Bool { generation.isSet && !saving.readsNewest }
+
+  /// What large values are read through: the generation of the rows that a pinned context has read, and the newest commit for rows that a save or
+  /// a merge has put beneath objects since. The second is nil where there is one for both.
+  func readingsOfLargeValues(_ binding: StoreBinding) throws -> (
+    any StoreReading, newest: (any StoreReading)?
+  ) {
+    guard generation.isSet, binding.contextual == nil else { return (try reading(binding), nil) }
+    return (try generation.reading(binding, coordinator), binding.store)
+  }
+
+  /// Lets `body` read rows and members of the newest commits, whatever generation is pinned. For a save that settles what others have
+  /// committed: what it were to settle on older rows, the store would refuse again. A context with a parent saves to that, and reads on as ever.
+  func readingNewest<T>(_ body: () throws -> T) rethrows -> T {
+    if !generation.isSet || parent != nil { return try body() }
+    let outer = saving.readsNewest
+    saving.readsNewest = true
+    defer { saving.readsNewest = outer }
+    return try body()
   }
 
   /// What a store's newest commit is read through, whatever generation is pinned.

@@ -54,7 +54,7 @@ final class SteadyReading {
   }
 
   private func makeReading(_ binding: StoreBinding) throws -> any StoreReading {
-    if context.generation.isSet || binding.contextual != nil { return try context.reading(binding) }
+    if context.readsPinned || binding.contextual != nil { return try context.reading(binding) }
     do {
       guard let snapshot = try binding.store.makeSnapshot() else { return binding.store }
       snapshots.append(snapshot)

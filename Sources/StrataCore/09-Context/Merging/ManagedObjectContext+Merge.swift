@@ -339,7 +339,7 @@ extension ManagedObjectContext {
     if let version, let row = known.snapshot, row.version > version, !known.state.contains(.unsavedRow) {
       return
     }
-    if byBatch, !known.isMarkedDeleted, known.hasEditsOfItsOwn {
+    if byBatch, !deletions.takesEdited, !known.isMarkedDeleted, known.hasEditsOfItsOwn {
       // Nothing that was edited goes in silence: the save finds the conflict, and the merge policy settles it (rule 199).
       detectConflicts(for: known)
       known.rejoinOwners()
@@ -452,13 +452,13 @@ struct RemoteChanges {
   func isInserted(_ id: ManagedObjectID) -> Bool { insertedSet.contains(id) }
 
   private static func elements(_ value: Any?) -> [Any] {
-    switch value {
-    case let ids as Set<ManagedObjectID>: Array(ids)
-    case let objects as Set<ManagedObject>: Array(objects)
-    case let ids as BatchObjectIDs: Array(ids)
-    case let uris as Set<URL>: Array(uris)
-    case let array as [Any]: array
-    default: []
+    guard let value else { return [] }
+    // Of Foundation's classes nothing is cast to a set: that would be empty for an instance of a subclass.
+    if !FoundationCollections.isInstance(value) {
+      if let ids = value as? Set<ManagedObjectID> { return Array(ids) }
+      if let objects = value as? Set<ManagedObject> { return Array(objects) }
+      if let ids = value as? BatchObjectIDs { return Array(ids) }
     }
+    return FoundationCollections.elements(of: value) ?? []
   }
 }

@@ -171,16 +171,18 @@ extension ManagedObject {
   /// - Throws: why it cannot be read.
   final func requireRow() throws -> Bool { try snapshot != nil || findRow() }
 
-  /// The row as it is in the store, or in the parent, now; the object keeps the one it has. Nil when the row is gone.
+  /// The row as it is in the store, or in the parent, now, whatever generation is pinned; the object keeps the one it has. Nil when the row is
+  /// gone, or the object in no context.
   /// - Throws: why it cannot be read.
   final func newestRow() throws -> RowSnapshot? {
+    guard let context else { return nil }
     let (row, time, state) = (snapshot, readAt, state)
     defer {
       take(row)
       readAt = time
       self.state = state
     }
-    return try findRow() ? snapshot : nil
+    return try context.readingNewest { try findRow() } ? snapshot : nil
   }
 
   private final var isStale: Bool {

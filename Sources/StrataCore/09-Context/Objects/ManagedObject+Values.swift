@@ -223,7 +223,8 @@ extension ManagedObject {
       value = unsaved
     } else {
       do {
-        value = try place.store.value(of: row, slot, home, primaryKey, in: try context.reading(place.store))
+        let (view, newest) = try context.readingsOfLargeValues(place.store)
+        value = try place.store.value(of: row, slot, home, primaryKey, in: view, newest: newest)
       } catch {
         context.report(error, reading: self, property: home.entity.attributes[slot].name)
         return .null

@@ -79,7 +79,9 @@
     static let ownChange: Flags = [.inserted, .updated, .deleted, .inFlight]
     static let received: Flags = [.receivedInsert, .receivedUpdate, .receivedDelete]
     /// There is something to save, by whomever.
-    static let unsaved: Flags = [.inserted, .updated, .deleted, .received]
+    static let unsaved = Flags(rawValue: unsavedBits)
+    /// `inserted`, `updated`, `deleted`, and the three that are received.
+    @inlinable static var unsavedBits: UInt32 { 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15 | 1 << 16 }
     static let anyInserted: Flags = [.inserted, .receivedInsert]
     static let anyDeleted: Flags = [.deleted, .receivedDelete, .flyingDelete, .departed]
     /// As what hooks and everyone else sees an object.

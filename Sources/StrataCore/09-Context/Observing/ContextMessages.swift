@@ -83,7 +83,7 @@ import Foundation
         }
         let userInfo = notification.userInfo
         func objects(_ key: NotificationKey) -> Set<ManagedObject> {
-          userInfo?[key.rawValue] as? Set<ManagedObject> ?? []
+          ManagedObjectContext.contents(userInfo?[key.rawValue])
         }
         return Self(
           context: context, inserted: objects(.insertedObjects), updated: objects(.updatedObjects),
@@ -142,7 +142,12 @@ import Foundation
     fileprivate static func identifiers(
       _ userInfo: [AnyHashable: Any]?, _ key: NotificationKey
     ) -> Set<ManagedObjectID> {
-      userInfo?[key.rawValue] as? Set<ManagedObjectID> ?? []
+      contents(userInfo?[key.rawValue])
+    }
+
+    /// What an entry of a notification holds; empty when it is no set.
+    fileprivate static func contents<Member: Hashable>(_ value: Any?) -> Set<Member> {
+      value.flatMap { FoundationCollections.cast($0, as: Set<Member>.self) } ?? []
     }
   }
 

@@ -61,6 +61,10 @@ extension ManagedObject {
   /// Whether the object has a context, without noting that this was asked for.
   package final var isInContext: Bool { contextReference != nil && !state.contains(.loose) }
 
+  /// Whether the context has something to save of the object, without noting that this was asked for. One load, in the caller.
+  @inlinable @inline(__always)
+  package final var isUnsaved: Bool { state.flags.rawValue & ObjectState.Flags.unsavedBits != 0 }
+
   /// Whether ``readiness`` is `ready` because attributes are read in place, as those of most objects are. Four loads, in the caller.
   @inlinable @inline(__always)
   package final var isReadInPlace: Bool {

@@ -64,6 +64,15 @@ final class PredicateLowering {
     }
   }
 
+  /// The value of an expression that asks nothing of the object, as Foundation works it out; nil for another expression, and where that throws.
+  func constant<Expression: PredicateExpression>(_ expression: Expression) -> Expression.Output? {
+    // What a variable of a closure stands for is known only here.
+    if case .constant(let any)? = try? part(expression), let value = any as? Expression.Output {
+      return value
+    }
+    return try? expression.evaluate(PredicateBindings())
+  }
+
   /// A part as a condition.
   func predicate(_ expression: some PredicateExpression) throws -> FetchPredicate {
     let part = try part(expression)

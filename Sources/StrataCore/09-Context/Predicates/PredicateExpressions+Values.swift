@@ -134,6 +134,7 @@ extension PredicateExpressions.NilCoalesce: LowerableExpression {
       default: return .condition(.or([whole, .and([.not(isPresent), otherwise])]), guards: [])
       }
     }
+    if case .constant(let any) = first, !isNilValue(any) { return first }
     let value = try lowering.value(first, of: lhs)
     if case .constant(.null) = value { return try lowering.part(rhs) }
     return .value(.function(.coalesce, [value, try lowering.value(rhs)]))
@@ -185,28 +186,48 @@ extension FetchExpression {
   }
 }
 
-// MARK: What stores cannot look up
+// MARK: Elements of lists and dictionaries, which stores cannot look up: those of constants are constants
 
 extension PredicateExpressions.CollectionIndexSubscript: LowerableExpression {
   func lowered(_ lowering: PredicateLowering) throws -> LoweredPart {
-    throw lowering.unsupported(self, "single elements of collections are not looked up")
+    guard let list = lowering.constant(wrapped), let place = lowering.constant(index) else {
+      throw lowering.unsupported(self, "single elements of collections are not looked up")
+    }
+    guard place >= list.startIndex, place < list.endIndex else {
+      throw lowering.unsupported(self, "\(place) is no place in the list of \(list.count) constants")
+    }
+    return .constant(list[place])
   }
 }
 
 extension PredicateExpressions.CollectionRangeSubscript: LowerableExpression {
   func lowered(_ lowering: PredicateLowering) throws -> LoweredPart {
-    throw lowering.unsupported(self, "parts of collections are not looked up")
+    guard let list = lowering.constant(wrapped), let places = lowering.constant(range) else {
+      throw lowering.unsupported(self, "parts of collections are not looked up")
+    }
+    guard places.lowerBound >= list.startIndex, places.upperBound <= list.endIndex else {
+      throw lowering.unsupported(self, "\(places) is no part of the list of \(list.count) constants")
+    }
+    return .constant(list[places])
   }
 }
 
 extension PredicateExpressions.DictionaryKeySubscript: LowerableExpression {
   func lowered(_ lowering: PredicateLowering) throws -> LoweredPart {
-    throw lowering.unsupported(self, "values of dictionaries are not looked up")
+    guard let dictionary = lowering.constant(wrapped), let name = lowering.constant(key) else {
+      throw lowering.unsupported(self, "values of dictionaries are not looked up")
+    }
+    guard let value = dictionary[name] else { return .value(.constant(.null)) }
+    return .constant(value)
   }
 }
 
 extension PredicateExpressions.DictionaryKeyDefaultValueSubscript: LowerableExpression {
   func lowered(_ lowering: PredicateLowering) throws -> LoweredPart {
-    throw lowering.unsupported(self, "values of dictionaries are not looked up")
+    guard let dictionary = lowering.constant(wrapped), let name = lowering.constant(key) else {
+      throw lowering.unsupported(self, "values of dictionaries are not looked up")
+    }
+    guard let value = dictionary[name] else { return try lowering.part(self.default) }
+    return .constant(value)
   }
 }

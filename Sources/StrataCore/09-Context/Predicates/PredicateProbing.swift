@@ -147,17 +147,17 @@ protocol RelatedMembers {
   var relationship: RelationshipSchema { get }
   /// The key paths of the view that ask for no member.
   static var countPath: AnyKeyPath { get }
-  static var emptyPath: AnyKeyPath? { get }
+  static var emptyPath: AnyKeyPath { get }
 }
 
 extension RelatedObjects: RelatedMembers {
   static var countPath: AnyKeyPath { \RelatedObjects<Element>.count }
-  static var emptyPath: AnyKeyPath? { \RelatedObjects<Element>.isEmpty }
+  static var emptyPath: AnyKeyPath { \RelatedObjects<Element>.isEmpty }
 }
 
 extension OrderedRelatedObjects: RelatedMembers {
   static var countPath: AnyKeyPath { \OrderedRelatedObjects<Element>.count }
-  static var emptyPath: AnyKeyPath? { nil }
+  static var emptyPath: AnyKeyPath { \OrderedRelatedObjects<Element>.isEmpty }
 }
 
 extension ManagedObject {

@@ -116,7 +116,12 @@ extension ManagedObjectContext {
   /// Runs `block` on the context's queue and waits for it. May be called from any thread, and re-entrantly: inside the
   /// context the block runs inline. Pending changes are not processed afterwards (rule 4); children see them when the outermost such block is
   /// over (contexts 5).
-  public func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
+  public func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try runAndWait(block) }
+
+  /// The same for a block that neither returns nor throws anything: a function of that type, as code hands it on that was written for Core Data.
+  public func performAndWait(_ block: () -> Void) { runAndWait(block) }
+
+  private func runAndWait<T>(_ block: () throws -> T) rethrows -> T {
     let scope = ThreadScope.current
     if scope.holds(self) { return try scope.run(in: self, block) }
     flushCurrentContext()

@@ -25,7 +25,8 @@ extension ManagedObjectContext {
   func readTogether(_ object: ManagedObject, _ binding: StoreBinding) throws -> FetchedRow? {
     let hierarchy = object.home.hierarchyNumber
     let store = try reading(binding)
-    let companions = batchFaulting.map { self.companions(of: object, $0) } ?? []
+    // Companions of an object that a save reads anew stay what the pinned generation shows.
+    let companions = saving.readsNewest ? [] : batchFaulting.map { self.companions(of: object, $0) } ?? []
     if companions.isEmpty {
       let row = try store.row(hierarchy: hierarchy, primaryKey: object.primaryKey)
       if row != nil { tellRowRead(object, isAlone: true) }
@@ -142,7 +143,7 @@ extension ManagedObjectContext {
     let epoch = epoch(of: relationship)
     let table = BatchFaulting.table(owner)
     var owners: [ManagedObject] = []
-    let most = batchFaulting?.ownerCount(relationship.number) ?? 1
+    let most = saving.readsNewest ? 1 : batchFaulting?.ownerCount(relationship.number) ?? 1
     batchFaulting?.forEachCompanion(owner.primaryKey, table) { key in
       if owners.count >= most - 1 { return false }
       if let other = stores.registered(table.storeIndex)?.tables[table.hierarchy].object(for: key),

@@ -100,7 +100,7 @@ extension ManagedObject {
     if !(value is ManagedObject), let objects = Self.objects(in: value) { return objects }
     guard let value else { return [] }
     if !(value is ManagedObject),
-      let stranger = Self.elements(of: value)?.first(where: { !($0 is ManagedObject) })
+      let stranger = FoundationCollections.elements(of: value)?.first(where: { !($0 is ManagedObject) })
     {
       trap(
         "\(relationship.qualifiedName) is a to-many relationship and cannot take \(type(of: value)) with a member of type "
@@ -111,27 +111,16 @@ extension ManagedObject {
 
   /// The objects that a value by key is or holds; nil when it holds anything else.
   static func objects(in value: Any?) -> [ManagedObject]? {
-    switch value {
-    case nil, is NSNull: return []
-    case let object as ManagedObject: return [object]
-    case let set as Set<ManagedObject>: return Array(set)
-    case let array as [ManagedObject]: return array
-    case let some?:
-      guard let elements = elements(of: some) else { return nil }
-      let objects = elements.compactMap { $0 as? ManagedObject }
-      return objects.count == elements.count ? objects : nil
+    guard let value, !(value is NSNull) else { return [] }
+    if let object = value as? ManagedObject { return [object] }
+    // Of Foundation's classes nothing is cast to a set: that would be empty for an instance of a subclass.
+    if !FoundationCollections.isInstance(value) {
+      if let set = value as? Set<ManagedObject> { return Array(set) }
+      if let array = value as? [ManagedObject] { return array }
     }
-  }
-
-  /// The elements of a set or list; nil for anything else.
-  private static func elements(of value: Any) -> [Any]? {
-    switch value {
-    case let set as NSOrderedSet: set.array
-    case let set as NSSet: set.allObjects
-    case let array as [Any]: array
-    case let set as Set<AnyHashable>: set.map(\.base)
-    default: nil
-    }
+    guard let elements = FoundationCollections.elements(of: value) else { return nil }
+    let objects = elements.compactMap { $0 as? ManagedObject }
+    return objects.count == elements.count ? objects : nil
   }
 
   private final func trapNoObject(_ value: Any, _ relationship: RelationshipSchema) -> Never {

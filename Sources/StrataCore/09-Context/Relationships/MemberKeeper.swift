@@ -37,9 +37,27 @@ extension ManagedObjectContext {
   }
 }
 
+extension ManagedObjectContext {
+  /// Of each of `objects`, which only the caller holds, whether the context would keep it without that: it has changes, or an owner that somebody else holds, or that
+  /// has changes, leads to it by relationships that were walked.
+  package final func keepsWithoutCaller(_ objects: [ManagedObject]) -> [Bool] {
+    var search = KeeperSearch(stores)
+    search.ignored = Set(objects.lazy.filter { !$0.hasPendingState }.map { ObjectIdentifier($0) })
+    return objects.map { object in
+      guard object.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque() else {
+        return false
+      }
+      if object.hasPendingState { return true }
+      return stores.table(for: object.home).map { search.isKept(object, in: $0) } ?? false
+    }
+  }
+}
+
 /// Looks for the keepers of objects that are held nowhere else. Lives as long as one look-up or one sweep, during which nothing changes.
 struct KeeperSearch {
   private let stores: RegisteredStores
+  /// Objects that do not count as held, although they are.
+  var ignored: Set<ObjectIdentifier> = []
   private var kept: Set<ObjectIdentifier> = []
   private var gone: Set<ObjectIdentifier> = []
 
@@ -59,7 +77,7 @@ struct KeeperSearch {
     func visit(_ owners: IdentityTable, _ key: UInt64) -> Bool {
       // The caller holds the object that it looks for.
       guard let identity = owners.identity(of: key), identity != start else { return false }
-      if owners.isHeld(key) || kept.contains(identity) { return true }
+      if owners.isHeld(key) && !ignored.contains(identity) || kept.contains(identity) { return true }
       if !gone.contains(identity), seen.insert(identity).inserted {
         waiting.append(Step(table: owners, key: key))
       }

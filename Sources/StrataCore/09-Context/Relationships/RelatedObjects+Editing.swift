@@ -49,11 +49,11 @@ extension OrderedRelatedObjects {
 
   /// Takes out the last member and returns it. Traps when there is none.
   @discardableResult
-  public func removeLast() -> Element { remove(at: count - 1) }
+  public func removeLast() -> Element { remove(at: endIndex - 1) }
 
   /// Takes out the last member and returns it; nil when there is none.
   @discardableResult
-  public func popLast() -> Element? { isEmpty ? nil : removeLast() }
+  public func popLast() -> Element? { endIndex == 0 ? nil : removeLast() }
 
   /// Takes out the members at the positions. Traps when they are beyond the end.
   public func removeSubrange(_ bounds: Range<Int>) {

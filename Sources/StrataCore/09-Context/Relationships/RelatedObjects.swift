@@ -48,6 +48,9 @@ extension RelatedObjects: Sequence {
 }
 
 /// The members of an ordered to-many relationship, in order, as they are at the moment of each call. See ``RelatedObjects``.
+///
+/// `count` and `isEmpty` look into the store while the members are not loaded, subscripts load them, and another context or process may save in between. So a position
+/// is compared with `endIndex`, which loads them, or comes from `indices`; iterating, and what every collection does, goes by one state of the members.
 public struct OrderedRelatedObjects<Element: ManagedObject> {
   /// Whose relationship it is.
   public let owner: ManagedObject
@@ -58,8 +61,10 @@ public struct OrderedRelatedObjects<Element: ManagedObject> {
     self.relationship = relationship
   }
 
-  /// How many members there are: one look-up in the index while they are not loaded.
+  /// How many members there are: one look-up in the index while they are not loaded. Compare positions with `endIndex`.
   public var count: Int { owner.memberCount(relationship) }
+  /// Whether there is none: one look-up in the index while they are not loaded.
+  public var isEmpty: Bool { count == 0 }
   /// Whether `object` is one of them.
   public func contains(_ object: Element) -> Bool { owner.showsMember(relationship, object) }
   /// Where `object` stands; nil when it is no member.
@@ -106,20 +111,59 @@ public struct OrderedRelatedObjects<Element: ManagedObject> {
 extension OrderedRelatedObjects: RandomAccessCollection {
   /// Always 0.
   public var startIndex: Int { 0 }
-  /// The number of members.
-  public var endIndex: Int { count }
+  /// The number of members. Loads them.
+  public var endIndex: Int { owner.memberList(relationship).count }
   /// The member at `position`. Loads the members.
   public subscript(position: Int) -> Element {
     let list = owner.memberList(relationship)
     guard list.indices.contains(position) else {
       trap("index \(position) is out of range: \(relationship.qualifiedName) has \(list.count) members.")
     }
-    guard let object = owner.context?.object(list[position].member, inStore: owner.home.storeIndex) else {
+    return element(list[position])
+  }
+
+  fileprivate func element(_ member: PlacedMember) -> Element {
+    guard let object = owner.context?.object(member.member, inStore: owner.home.storeIndex) else {
       trap("\(relationship.qualifiedName) of \(owner), which is in no context any more, has no members.")
     }
     object.context?.noteWay(relationship, to: object)
     return owner.typed(object, relationship)
   }
+
+  /// The members in the order of now, each made when it is asked for.
+  public struct Iterator: IteratorProtocol {
+    private let members: OrderedRelatedObjects
+    private let list: ContiguousArray<PlacedMember>
+    private var position = 0
+
+    fileprivate init(_ members: OrderedRelatedObjects) {
+      self.members = members
+      list = members.owner.memberList(members.relationship)
+    }
+
+    /// The next member; nil behind the last.
+    public mutating func next() -> Element? {
+      guard position < list.count else { return nil }
+      defer { position += 1 }
+      return members.element(list[position])
+    }
+  }
+
+  /// Goes through the members as they are now, whatever becomes of them meanwhile.
+  public func makeIterator() -> Iterator { Iterator(self) }
+
+  /// What arrays are made with.
+  public func _copyToContiguousArray() -> ContiguousArray<Element> {
+    ContiguousArray(owner.memberList(relationship).lazy.map(element))
+  }
+
+  // What the algorithms of all collections ask, who go by it in subscripts. `count` and `isEmpty` themselves, where the view is known to be one, only look into the index.
+  /// The number of members. Loads them.
+  @_disfavoredOverload @_implements(Collection,count)
+  public var loadedCount: Int { endIndex }
+  /// Whether there is no member. Loads them.
+  @_disfavoredOverload @_implements(Collection,isEmpty)
+  public var loadedIsEmpty: Bool { endIndex == 0 }
 }
 
 extension ManagedObject {

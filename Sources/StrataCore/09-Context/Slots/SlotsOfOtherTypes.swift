@@ -123,7 +123,14 @@ extension SlotDeclaring where Self: ManagedObject {
   public func readTransient<Value>(_ slot: borrowing Slot<Self, Value>) -> Value {
     let place = slot.property.slot(in: self)
     let found = readValue(slot: place)
-    if let value = found as? Value { return value }
+    // Nothing is nil, of a type that has it.
+    let made: Value?
+    if let found {
+      made = FoundationCollections.cast(found, as: Value.self)
+    } else {
+      made = Any?.none as? Value
+    }
+    if let made { return made }
     // Nil that was set, in the place of a default value.
     if found is NSNull, let none = Any?.none as? Value { return none }
     let attribute = home.entity.entityDescription.slotDescriptions[place].property as? AttributeDescription
@@ -161,7 +168,7 @@ extension ManagedObject {
   fileprivate final func transformed<Value>(_ property: borrowing PropertyReference) -> Value? {
     if isProbe { return probed(property) { _ in nil } }
     guard let value = readTransformed(slot: property.slot(in: self)) else { return nil }
-    if let value = value as? Value { return value }
+    if let value = FoundationCollections.cast(value, as: Value.self) { return value }
     return reportUnfit(property.name.description, "\(Swift.type(of: value))", Value.self)
   }
 

@@ -35,6 +35,8 @@ struct ChangeTracker: ~Copyable {
   private(set) var withdrawnByChildren: [(home: BoundEntity, primaryKey: UInt64)] = []
   /// Objects for which `detectConflicts(for:)` was called.
   var locked: [ManagedObject] = []
+  /// Told of each object that begins to have changes, but for one that is new for the first time. Must not look at the tracker, nor let go of objects.
+  var whenChanged: ((ManagedObject) -> Void)?
 
   /// Whether there is anything to save.
   var hasChanges: Bool { insertedCount + updatedCount + deletedCount > 0 }
@@ -96,6 +98,7 @@ struct ChangeTracker: ~Copyable {
     if object.state.contains(.listedInserted) {
       object.state.insert()
       note(object, .insert)
+      whenChanged?(object)
     } else {
       object.state.insertNoted()
       insertedList.append(object)
@@ -140,6 +143,7 @@ struct ChangeTracker: ~Copyable {
     insertedCount += 1
     if !object.state.contains(.listedInserted) { insertedList.append(object) }
     object.state.insert()
+    whenChanged?(object)
   }
 
   @inline(__always)
@@ -147,6 +151,7 @@ struct ChangeTracker: ~Copyable {
     updatedCount += 1
     if !object.state.contains(.listedUpdated) { updatedList.append(object) }
     object.state.update()
+    whenChanged?(object)
   }
 
   @inline(__always)
@@ -155,6 +160,7 @@ struct ChangeTracker: ~Copyable {
     if isMissing(object) { missingCount += 1 }
     if !object.state.contains(.listedDeleted) { deletedList.append(object) }
     object.state.delete()
+    whenChanged?(object)
   }
 
   /// `object` has been edited.

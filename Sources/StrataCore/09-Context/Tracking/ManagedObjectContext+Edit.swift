@@ -121,7 +121,11 @@ extension ManagedObjectContext {
       object.primaryKey = try home.store.store.makePrimaryKey(hierarchy: home.bound.entity.hierarchyNumber)
     } catch {
       // Reserving the first keys of a store failed, and an initialiser cannot throw.
-      trap("no primary key could be had for a new \(home.bound.entity.name): \(error)")
+      let hierarchy = home.bound.entity.hierarchyNumber
+      guard let key = home.store.store.makeProvisionalKey(hierarchy: hierarchy, after: error) else {
+        trap("no primary key could be had for a new \(home.bound.entity.name): \(error)")
+      }
+      object.primaryKey = key
     }
     home.table.insert(object, for: object.primaryKey)
     changes.countEdit()
@@ -291,6 +295,26 @@ extension ManagedObjectContext {
     let object = ThreadScope.current.materializing { type.init(materializing: entity) }
     adoptNew(object, entity: entity)
     return object
+  }
+
+  /// Has `body` called for each object that begins to have unsaved changes, in the middle of the change: it must do nothing with the context or the object but remember
+  /// it. Not for objects that are made new. The context keeps `body`.
+  package final func whenChanged(_ body: @escaping (ManagedObject) -> Void) { changes.whenChanged = body }
+}
+
+extension ManagedObject {
+  /// An object that was never saved and has left its context forgets what it was related to: the others have left as well, or are there without it. Does nothing in a
+  /// context.
+  package final func forgetRelated() {
+    guard contextReference == nil else { return }
+    relations = nil
+    for relationship in home.entity.relationships where !relationship.isToMany {
+      if relationship.isTransient {
+        transients?[relationship.slot] = nil
+      } else if let draft, draft.isChanged(relationship.slot) {
+        editableDraft()[relationship.slot] = .null
+      }
+    }
   }
 }
 

@@ -199,7 +199,7 @@ struct ObjectUndoState {
     guard let left, let right else { return left == nil && right == nil }
     if left is ExplicitNil || right is ExplicitNil { return left is ExplicitNil && right is ExplicitNil }
     // What is remembered of values that cannot be stored is known nowhere else.
-    if object.isRefused(slot) { return false }
+    if object.isRefused(slot) || object.isObjectedTo(slot) { return false }
     let type = home.entity.attributes[slot].type
     if type != .undefined, type != .transformable {
       return ManagedObject.isSame(AttributeValue(left, type: type), AttributeValue(right, type: type))

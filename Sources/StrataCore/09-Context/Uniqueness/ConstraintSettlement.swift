@@ -363,12 +363,14 @@ struct ConstraintSettlement {
       let edges = EdgeSet(relationship: relationship.number, isHiddenInverse: true)
       for source in try context.newest(binding).members(edges, of: gone.primaryKey) {
         guard let object = context.object(source, inStore: index), !object.isMarkedDeleted else { continue }
-        object.fire()
-        if !relationship.isToMany {
-          redirect(object, relationship)
-        } else if object.hasMember(relationship, gone), let successor = successor(of: gone.referenceBits) {
-          object.removeMember(relationship, gone)
-          object.addMember(relationship, successor)
+        context.readingNewest {
+          object.fire()
+          if !relationship.isToMany {
+            redirect(object, relationship)
+          } else if object.hasMember(relationship, gone), let successor = successor(of: gone.referenceBits) {
+            object.removeMember(relationship, gone)
+            object.addMember(relationship, successor)
+          }
         }
       }
     }

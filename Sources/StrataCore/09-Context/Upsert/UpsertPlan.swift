@@ -152,12 +152,10 @@ struct UpsertPlan {
     } else if !relationship.isToMany {
       elements = [value]
     } else {
-      switch value {
-      case let set as Set<ManagedObject>: elements = Array(set)
-      case let set as Set<ManagedObjectID>: elements = Array(set)
-      case let array as [Any]: elements = array
-      default: throw wrong(relationship.name, value, "is a to-many relationship, takes an array or a set")
+      guard let found = FoundationCollections.elements(of: value) else {
+        throw wrong(relationship.name, value, "is a to-many relationship, takes an array or a set")
       }
+      elements = found
     }
     return try elements.map { element in
       let target: Target

@@ -70,7 +70,9 @@ extension ManagedObject {
   private final func formFailure(_ value: Any?, _ slot: Int) -> CoreDataError? {
     guard let value else { return nil }
     let attribute = home.entity.attributes[slot]
-    if attribute.type == .composite { return value is [String: Any] ? nil : misfit(value, attribute) }
+    if attribute.type == .composite {
+      return FoundationCollections.castable(value) is [String: Any] ? nil : misfit(value, attribute)
+    }
     guard !attribute.isTransient, let transformer = home.transformers[slot] else { return nil }
     do {
       _ = try transformer.transform(value)
@@ -175,6 +177,7 @@ extension ManagedObject {
     case let number as Float: NSNumber(value: number)
     case let flag as Bool: NSNumber(value: flag)
     case let number as Decimal: NSDecimalNumber(decimal: number)
+    // No instance of NSSet comes this far, of which this might make an empty set.
     case let members as Set<ManagedObject>: NSSet(array: Array(members))
     case let members as [ManagedObject]: NSOrderedSet(array: members)
     case let value?: value as AnyObject
@@ -201,7 +204,10 @@ extension ManagedObject {
     }
     let type = home.entity.attributes[slot].type
     if type == .composite {
-      return NSDictionary(dictionary: a as? [String: Any] ?? [:]).isEqual(to: b as? [String: Any] ?? [:])
+      func elements(_ value: Any?) -> [String: Any] {
+        value.flatMap { FoundationCollections.castable($0) as? [String: Any] } ?? [:]
+      }
+      return NSDictionary(dictionary: elements(a)).isEqual(to: elements(b))
     }
     switch (AttributeValue(a, type: type), AttributeValue(b, type: type)) {
     case (let first?, let second?): return first == second

@@ -172,8 +172,10 @@ final class AttributeStorage: @unchecked Sendable {
       if shape.marksPresence {
         elements.append(AttributeDescription(CompositeShape.presence, .boolean, isOptional: true))
       }
-      // A value all of whose elements are nil is there nevertheless: what must have a value is known to the class.
-      return CompositeAttributeDescription(name, elements: elements, isOptional: true)
+      // A value all of whose elements are nil is there nevertheless: what must have a value is known to the class, and noted for migrations.
+      let composite = CompositeAttributeDescription(name, elements: elements, isOptional: true)
+      composite.isNullable = isOptional
+      return composite
     }
   }
 

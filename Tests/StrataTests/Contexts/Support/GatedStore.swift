@@ -3,13 +3,14 @@ import Strata
 import Synchronization
 
 /// Holds commits up while it is closed, so that a test can look at a save that is under way; and lets a test do something in the
-/// middle of a fetch.
+/// middle of a fetch, or behind a count of members.
 final class StoreGate: Sendable {
   private struct State {
     var isClosed = false
     var waiting: [@Sendable () -> Void] = []
     var watching: [CheckedContinuation<Void, Never>] = []
     var afterFetch: (@Sendable () -> Void)?
+    var afterCount: (@Sendable () -> Void)?
   }
 
   private let state = Mutex(State())
@@ -43,6 +44,17 @@ final class StoreGate: Sendable {
 
   /// Runs `work` when the next fetch has read the store and its rows are not objects yet.
   func afterNextFetch(_ work: @escaping @Sendable () -> Void) { state.withLock { $0.afterFetch = work } }
+
+  /// Runs `work` when members are next counted without being loaded.
+  func afterNextCount(_ work: @escaping @Sendable () -> Void) { state.withLock { $0.afterCount = work } }
+
+  fileprivate func hasCounted() {
+    let work = state.withLock { state in
+      defer { state.afterCount = nil }
+      return state.afterCount
+    }
+    work?()
+  }
 
   fileprivate func hasFetched() {
     let work = state.withLock { state in
@@ -101,7 +113,9 @@ final class GatedStore: StoreEngine {
     try engine.members(edges, of: owners)
   }
   func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int {
-    try engine.memberCount(edges, of: owner)
+    let count = try engine.memberCount(edges, of: owner)
+    gate.hasCounted()
+    return count
   }
   func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool {
     try engine.hasMember(edges, of: owner, member)

@@ -28,7 +28,9 @@ final class BatchFile: @unchecked Sendable {
   func append(_ bytes: Data) throws -> Int {
     if descriptor < 0 { try make() }
     let start = length
-    try bytes.withUnsafeBytes { try system.writeAll(descriptor, $0, at: start, path: folder) }
+    try FileSizeLimit.withoutSignal {
+      try bytes.withUnsafeBytes { try system.writeAll(descriptor, $0, at: start, path: folder) }
+    }
     length += bytes.count
     return start
   }

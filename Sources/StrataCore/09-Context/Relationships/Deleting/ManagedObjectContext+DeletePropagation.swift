@@ -256,21 +256,37 @@ extension ManagedObjectContext {
   /// A store has refused a save because references would lead nowhere: others have deleted what is referred to, or have
   /// referred to what is deleted here. Brings the objects in line, so that the save can be tried again (rule 221).
   ///
+  /// What others have done is in the newest commits, which are read here whatever generation is pinned (rule 293): an object that got its older row
+  /// back would be in conflict with the store again, however often that is settled.
+  ///
   /// - Throws: `CoreDataError` 133000 under the error policy when something this context refers to has been deleted by another
   ///   context; what validation throws for the objects as they are then.
   func resolve(_ dangling: DanglingReferences, in binding: StoreBinding) throws {
+    try readingNewest {
+      try clear(dangling, in: binding)
+      processPendingChanges()
+      settleDeletions()
+    }
+    try validatePendingChanges()
+  }
+
+  private func clear(_ dangling: DanglingReferences, in binding: StoreBinding) throws {
     var lost: [ManagedObject] = []
     let references = try redirectToSuccessors(dangling.references, in: binding)
     for reference in references {
       let relationship = schema.relationships[reference.relationship]
       let hierarchy = schema.entities[relationship.owner].hierarchyNumber
+      let isKnown = stores.tables(for: binding).tables[hierarchy].object(for: reference.source) != nil
       guard let source = try existingObject(reference.source, hierarchy, binding) else { continue }
-      if reference.isOneSided, !source.isFault { refreshKeepingChanges(source) }
+      // A fault that was made just now has the newest row.
+      let isToBeRead = isKnown || !source.isFault
+      if reference.isOneSided, isToBeRead { readAgain(source) }
       takeOver(source)
       if reference.isOneSided {
         try drop(reference.target, from: source, relationship, binding)
       } else if reference.isLeftBehind {
-        try adoptReferrer(source, relationship, reference.target, binding)
+        if isToBeRead { readAgain(source) }
+        try adoptReferrer(source, relationship, reference.target)
       } else if !isDeletedHere(reference.target, relationship.destinationHierarchy, binding) {
         lost.append(source)
       }
@@ -287,9 +303,20 @@ extension ManagedObjectContext {
       guard let source = try existingObject(reference.source, hierarchy, binding) else { continue }
       try drop(reference.target, from: source, relationship, binding)
     }
-    processPendingChanges()
-    settleDeletions()
-    try validatePendingChanges()
+  }
+
+  /// The newest row comes under the edits of an object, also of a fault: what that shows now is what is settled. Of a row that has gone meanwhile the save finds out.
+  private func readAgain(_ object: ManagedObject) {
+    let old = object.snapshot
+    refreshKeepingChanges(object)
+    guard object.isFault, object.snapshot == nil else { return }
+    switch object.loadRow() {
+    case .found: break
+    case .gone: object.take(old)
+    case .unreadable(let error):
+      object.take(old)
+      report(error, reading: object)
+    }
   }
 
   /// What a child has saved of the object and this save hands down becomes an edit of this context's own.
@@ -312,9 +339,8 @@ extension ManagedObjectContext {
 
   /// Another context has referred to an object that is deleted here: its delete rule applies to the newcomer as well.
   private func adoptReferrer(
-    _ source: ManagedObject, _ relationship: RelationshipSchema, _ target: UInt64, _ binding: StoreBinding
+    _ source: ManagedObject, _ relationship: RelationshipSchema, _ target: UInt64
   ) throws {
-    if !source.isFault { refreshKeepingChanges(source) }
     let rule = schema.inverse(of: relationship)?.deleteRule ?? .nullify
     switch rule {
     case .cascade: delete(source)
