@@ -152,7 +152,8 @@ private struct RepeatedInsertion {
   /// A new row of this container's model for one of another's.
   private func copy(_ gone: ModelRow) -> ModelRow {
     func make<Model: PersistentModel>(_ type: Model.Type) -> ModelRow { context.newRow(of: type) }
-    let row = make(type(of: gone).modelType)
+    let modelType: any PersistentModel.Type = type(of: gone).modelType
+    let row = make(modelType)
     row._plan = context.rows.plan(of: row)
     copyAttributes(of: gone, to: row) { _ in true }
     gone.renumber()

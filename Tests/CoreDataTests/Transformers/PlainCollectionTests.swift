@@ -57,11 +57,11 @@ struct PlainCollectionTests {
   @Test("Rule 342: an equal set has equal bytes, whatever its order: setting it is no change")
   func equalBytes() throws {
     var grown = Set<Int>(minimumCapacity: 4_096)
-    for number in (0..<300).reversed() { grown.insert(number) }
-    _ = try kept(Set(0..<300), "secure")
+    for number in (0..<20).reversed() { grown.insert(number) }
+    _ = try kept(Set(0..<20), "secure")
     bird.setValue(grown, forKey: "secure")
     #expect(!bird.hasPersistentChangedValues)
-    bird.setValue(Set(0..<299), forKey: "secure")
+    bird.setValue(Set(0..<19), forKey: "secure")
     #expect(bird.hasPersistentChangedValues)
   }
 

@@ -89,8 +89,8 @@ struct SetSubclassTests {
     fourth.setPrimitiveValue(set(kind, entries(["c"])), forKey: "entries")
     #expect(members(fourth) == ["c"])
     let optional: NSSet? = set(kind, entries(["d"]))
-    fourth.setValue(optional as Any, forKey: "entries")
-    #expect(members(fourth) == ["d"])
+    trip.setValue(optional as Any, forKey: "entries")
+    #expect(members(trip) == ["d"])
   }
 
   @Test("Validation by key hands every set back with its members", arguments: Kind.allCases)

@@ -43,7 +43,7 @@ import Testing
     let sequence = stand.store.mapping.table(
       ofEntity: try #require(stand.store.mapping.schema.entity(named: "Subject")).number
     ).sequence
-    try stand.sql("SELECT setval('\(sequence)', 1); ALTER SEQUENCE \(sequence) MAXVALUE 1")
+    try stand.sql("SELECT setval('\(sequence)', 2); ALTER SEQUENCE \(sequence) MAXVALUE 2")
     let subject = try context.make("Subject", ["name": "none"])
     author.setValue("Ada Lovelace", forKey: "name")
     let error = #expect(throws: StorageError.self) { try context.save() }
@@ -56,7 +56,7 @@ import Testing
   @Test func batchesAreRefusedAtOnce() throws {
     let stand = try ServerStand(Library.make())
     let sequence = stand.store.mapping.tables.map(\.sequence).sorted()
-    for name in sequence { try stand.sql("SELECT setval('\(name)', 1); ALTER SEQUENCE \(name) MAXVALUE 1") }
+    for name in sequence { try stand.sql("SELECT setval('\(name)', 2); ALTER SEQUENCE \(name) MAXVALUE 2") }
     let context = stand.context()
     #expect(throws: (any Error).self) {
       try context.execute(BatchInsertRequest(entityName: "Subject", objects: [["name": "none"]]))

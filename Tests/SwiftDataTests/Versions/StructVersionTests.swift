@@ -108,7 +108,7 @@ enum CrateWithSpare {
     init(_ name: String) {
       self.name = name
       size = Size(width: 0)
-      spare = size
+      spare = Size(width: 0)
     }
   }
 }

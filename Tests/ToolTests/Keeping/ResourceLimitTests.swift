@@ -42,7 +42,7 @@ import TortureKit
       #expect(said.code == 8, "\(words) \(said)")
       #expect(try names(in: stand.folder) == before, "\(words)")
     }
-    FileManager.default.createFile(atPath: stand.folder("out"), contents: nil)
+    _ = FileManager.default.createFile(atPath: stand.folder("out"), contents: nil)
     let output = try FileHandle(forWritingTo: stand.folder.url("out"))
     let said = try Tool.spawn(["dump", stand.path], prefix: limited("-f 300"), output: output)
     try output.close()

@@ -4,6 +4,20 @@ import StrataCore
 struct HeldInstance {
   var model: AnyObject
   let row: ModelRow
+
+  /// Whether nothing else holds the instance.
+  ///
+  /// Asked with an `AnyObject`, `isKnownUniquelyReferenced` says no in debug builds, and wherever there has been a weak reference. Asked with a Swift class it knows.
+  var isHeldHereOnly: Bool {
+    mutating get {
+      // The reference is one pointer whatever the class is, models are Swift's classes, and only the count is looked at.
+      withUnsafeMutablePointer(to: &model) { pointer in
+        pointer.withMemoryRebound(to: Counted.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
+      }
+    }
+  }
+
+  private final class Counted {}
 }
 
 /// The instances that a context keeps, so that what they have beside their rows is there when somebody looks at them again: `@Transient` values, closures, observers.
@@ -103,7 +117,7 @@ extension RowContext {
     var places: [Int] = []
     var rows: [ManagedObject] = []
     for place in held.companions.indices {
-      guard isKnownUniquelyReferenced(&held.companions[place].model) else { continue }
+      guard held.companions[place].isHeldHereOnly else { continue }
       places.append(place)
       rows.append(held.companions[place].row)
     }

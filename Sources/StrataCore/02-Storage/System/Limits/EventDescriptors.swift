@@ -26,7 +26,9 @@ package enum EventDescriptors {
       DispatchQueue(label: "strata.events").asyncAfter(deadline: .now() + .milliseconds(1)) {
         isDone.signal()
       }
-      if isDone.wait(timeout: .now() + .seconds(1)) == .success { areTaken.store(true, ordering: .releasing) }
+      if isDone.wait(timeout: .now() + .seconds(10)) == .success {
+        areTaken.store(true, ordering: .releasing)
+      }
     }
 
     /// Whether Dispatch has them, or could take them now.
