@@ -48,7 +48,16 @@ package struct WrittenType {
   }
 
   /// The type as slots are declared with it.
-  package var text: String { isOptional ? "\(wrapped.trimmedDescription)?" : wrapped.trimmedDescription }
+  package var text: String {
+    if !isOptional { return wrapped.trimmedDescription }
+    return needsParentheses ? "(\(wrapped.trimmedDescription))?" : "\(wrapped.trimmedDescription)?"
+  }
+
+  /// Whether a question mark behind the type would belong to its last part only: `any Helper`, `@Sendable () -> Int`, `A & B`.
+  private var needsParentheses: Bool {
+    wrapped.is(SomeOrAnyTypeSyntax.self) || wrapped.is(FunctionTypeSyntax.self)
+      || wrapped.is(AttributedTypeSyntax.self) || wrapped.is(CompositionTypeSyntax.self)
+  }
 
   private static func argument(of type: TypeSyntax, _ name: String) -> TypeSyntax? {
     let arguments: GenericArgumentClauseSyntax?

@@ -54,22 +54,24 @@ struct CompositeMacro: ExtensionMacro {
       return []
     }
     let access = structure.modifiers.contains { $0.name.tokenKind == .keyword(.public) } ? "public " : ""
-    let descriptions = elements.map { "CompositeElement<\($0.type.text)>.description(\"\($0.name)\")" }
+    let descriptions = elements.map {
+      "StrataModels.CompositeElement<\($0.type.text)>.description(\"\($0.name)\")"
+    }
     // Names that no element has.
     let names = Set(elements.map(\.name))
     func free(_ name: String) -> String { names.contains(name) ? free("_" + name) : name }
     let (source, target) = (free("elements"), free("values"))
     let parameter = source == "elements" ? source : "elements \(source)"
     let readings = elements.map {
-      "let \($0.name) = CompositeElement<\($0.type.text)>.value(\(source)[\"\($0.name)\"])"
+      "let \($0.name) = StrataModels.CompositeElement<\($0.type.text)>.value(\(source)[\"\($0.name)\"])"
     }
     let arguments = elements.map { "\($0.name): \($0.name)" }
     let writings = elements.map {
-      "\(target)[\"\($0.name)\"] = CompositeElement<\($0.type.text)>.stored(\($0.name))"
+      "\(target)[\"\($0.name)\"] = StrataModels.CompositeElement<\($0.type.text)>.stored(\($0.name))"
     }
     let text: DeclSyntax = """
-      nonisolated extension \(type.trimmed): CompositeValue {
-        \(raw: access)static var elements: [AttributeDescription] {
+      nonisolated extension \(type.trimmed): StrataModels.CompositeValue {
+        \(raw: access)static var elements: [StrataModels.AttributeDescription] {
           [\(raw: descriptions.joined(separator: ", "))]
         }
         \(raw: access)init?(\(raw: parameter): [String: Any]) {

@@ -25,48 +25,15 @@ struct ManagedClass {
 
   /// Reads the class; nil when it is none, with the fault.
   init?(_ group: some DeclGroupSyntax, _ node: AttributeSyntax, _ faults: inout [Fault]) {
-    guard let declaration = group.as(ClassDeclSyntax.self) else {
-      faults.append(Self.noClass(group, node))
-      return nil
-    }
-    self.declaration = declaration
-    guard let parent = declaration.inheritanceClause?.inheritedTypes.first?.type else {
-      var mended = declaration
-      mended.name.trailingTrivia = []
-      let space = declaration.genericParameterClause == nil ? declaration.name.trailingTrivia : .space
-      mended.inheritanceClause = InheritanceClauseSyntax(
-        colon: .colonToken(trailingTrivia: .space),
-        inheritedTypes: [
-          InheritedTypeSyntax(
-            type: TypeSyntax(stringLiteral: "ManagedObject"), trailingTrivia: space.isEmpty ? .space : space)
-        ])
-      faults.append(
-        Fault(
-          declaration.name, "superclass", "a class with @Managed inherits from ManagedObject",
-          [.replace(declaration, with: mended, "inherit from ‘ManagedObject’")]))
-      return nil
-    }
-    if let generic = declaration.genericParameterClause {
-      faults.append(
-        Fault(
-          generic, "generic", "a class with @Managed is not generic: its entity has one set of properties"))
-      return nil
-    }
-    if let actor = declaration.attributes.first(named: "MainActor") {
-      var mended = declaration
-      mended.attributes = declaration.attributes.removing(actor)
-      mended.leadingTrivia = declaration.leadingTrivia
-      faults.append(
-        Fault(
-          actor, "actor", "an object belongs to the queue of its context, not to an actor",
-          [.replace(declaration, with: mended, "remove ‘@\(actor.name)’")]))
-      return nil
-    }
-    let parentName = parent.as(MemberTypeSyntax.self)?.name.text ?? parent.trimmedDescription
-    if let fault = Self.otherSuperclass(declaration, parent, parentName) {
+    if let fault = Self.refusal(of: group, node) {
       faults.append(fault)
       return nil
     }
+    guard let declaration = group.as(ClassDeclSyntax.self),
+      let parent = declaration.inheritanceClause?.inheritedTypes.first?.type
+    else { return nil }
+    self.declaration = declaration
+    let parentName = Self.name(ofSuperclass: parent)
     let inherited = parentName == "ManagedObject" ? nil : parent.trimmedDescription
     superclass = inherited
     var found: [Fault] = []
@@ -92,6 +59,51 @@ struct ManagedClass {
     self.ignored = ignored
     self.faults = found
     faults += found
+  }
+
+  /// Why the macro writes nothing for a class; nil where it does.
+  static func refusal(of group: some DeclGroupSyntax, _ node: AttributeSyntax) -> Fault? {
+    guard let declaration = group.as(ClassDeclSyntax.self) else {
+      return noClass(group, node)
+    }
+    guard let parent = declaration.inheritanceClause?.inheritedTypes.first?.type else {
+      var mended = declaration
+      mended.name.trailingTrivia = []
+      let space = declaration.genericParameterClause == nil ? declaration.name.trailingTrivia : .space
+      mended.inheritanceClause = InheritanceClauseSyntax(
+        colon: .colonToken(trailingTrivia: .space),
+        inheritedTypes: [
+          InheritedTypeSyntax(
+            type: TypeSyntax(stringLiteral: "ManagedObject"), trailingTrivia: space.isEmpty ? .space : space)
+        ])
+      return Fault(
+        declaration.name, "superclass", "a class with @Managed inherits from ManagedObject",
+        [.replace(declaration, with: mended, "inherit from ‘ManagedObject’")])
+    }
+    if ["Slots", "Value"].contains(declaration.name.text) {
+      let name = declaration.name.text
+      return Fault(
+        declaration.name, "name",
+        "‘\(name)’ is what @Managed writes into the class: give the class another name, and keep the entity's with @Managed(.named(\"\(name)\"))"
+      )
+    }
+    if let generic = declaration.genericParameterClause {
+      return Fault(
+        generic, "generic", "a class with @Managed is not generic: its entity has one set of properties")
+    }
+    if let actor = declaration.attributes.first(named: "MainActor") {
+      var mended = declaration
+      mended.attributes = declaration.attributes.removing(actor)
+      mended.leadingTrivia = declaration.leadingTrivia
+      return Fault(
+        actor, "actor", "an object belongs to the queue of its context, not to an actor",
+        [.replace(declaration, with: mended, "remove ‘@\(actor.name)’")])
+    }
+    return otherSuperclass(declaration, parent, name(ofSuperclass: parent))
+  }
+
+  private static func name(ofSuperclass parent: TypeSyntax) -> String {
+    parent.as(MemberTypeSyntax.self)?.name.text ?? parent.trimmedDescription
   }
 
   private static func names(of variable: VariableDeclSyntax) -> [String] {

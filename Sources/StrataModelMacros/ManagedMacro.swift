@@ -30,9 +30,10 @@ struct ManagedMacro: MemberMacro, MemberAttributeMacro {
     of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
     providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
   ) throws -> [AttributeSyntax] {
-    guard declaration.is(ClassDeclSyntax.self), let variable = member.as(VariableDeclSyntax.self) else {
-      return []
-    }
+    // Accessors of a class that is refused would only be told to lack the slots.
+    guard let variable = member.as(VariableDeclSyntax.self),
+      ManagedClass.refusal(of: declaration, node) == nil
+    else { return [] }
     var reader = PropertyReader(variable)
     return reader.property() == nil ? [] : ["@_ManagedProperty"]
   }
@@ -41,7 +42,7 @@ struct ManagedMacro: MemberMacro, MemberAttributeMacro {
 
   private static func slots(of found: ManagedClass) -> DeclSyntax {
     let lines = found.properties.map {
-      "\(found.access(of: $0).words)static let \($0.name) = Slot<\(found.name), \($0.slotType)>(\"\($0.key)\")"
+      "\(found.access(of: $0).words)static let \($0.name) = StrataModels.Slot<\(found.name), \($0.slotType)>(\"\($0.key)\")"
     }
     return """
       \(raw: found.access)nonisolated enum Slots {
@@ -82,8 +83,8 @@ struct ManagedMacro: MemberMacro, MemberAttributeMacro {
     }
     let end = arguments.isEmpty ? "" : ", " + arguments.joined(separator: ", ")
     return """
-      \(raw: found.access)nonisolated override class var entityDeclaration: EntityDeclaration? {
-        EntityDeclaration(\(raw: found.name).self, [
+      \(raw: found.access)nonisolated override class var entityDeclaration: StrataModels.EntityDeclaration? {
+        StrataModels.EntityDeclaration(\(raw: found.name).self, [
       \(raw: properties.joined(separator: ",\n"))
         ]\(raw: end))
       }

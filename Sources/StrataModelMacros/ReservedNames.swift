@@ -14,7 +14,7 @@ enum ReservedNames {
   ]
 
   private static let written: Set<String> = [
-    "Slots", "Value", "entityDeclaration", "ignoredProperties", "_setInitialValues",
+    "Slots", "Value", "entityDeclaration", "ignoredProperties", "_setInitialValues", "CodingKeys",
   ]
 
   /// Also in backticks they mean themselves after a dot.

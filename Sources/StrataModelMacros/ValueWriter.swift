@@ -23,7 +23,7 @@ struct ValueWriter {
     let access = found.access
     var members: [DeclSyntax] = [
       """
-      \(raw: access)nonisolated struct Value: ManagedValue {
+      \(raw: access)nonisolated struct Value: StrataModels.ManagedValue {
         \(raw: body().joined(separator: "\n").replacing("\n", with: "\n  "))
       }
       """
@@ -47,8 +47,9 @@ struct ValueWriter {
 
   private func type(of property: ModelProperty) -> String {
     guard property.isRelationship else { return property.type.text }
-    if property.type.arrayElement != nil { return "[ManagedObjectID]" }
-    return property.type.setElement != nil ? "Set<ManagedObjectID>" : "ManagedObjectID?"
+    if property.type.arrayElement != nil { return "[StrataModels.ManagedObjectID]" }
+    return property.type.setElement != nil
+      ? "Swift.Set<StrataModels.ManagedObjectID>" : "StrataModels.ManagedObjectID?"
   }
 
   /// What the property is when nothing is said of it; nil when something must be.
@@ -86,7 +87,7 @@ struct ValueWriter {
 
   private func makeObject() -> String {
     function(
-      "\(found.access)static func makeObject(in context: ManagedObjectContext) -> \(found.name)",
+      "\(found.access)static func makeObject(in context: StrataModels.ManagedObjectContext) -> \(found.name)",
       ["  \(found.name)(context: context)"])
   }
 
@@ -107,9 +108,9 @@ struct ValueWriter {
   }
 
   private func keys() -> String {
-    if properties.isEmpty { return "private enum CodingKeys: CodingKey {\n}" }
+    if properties.isEmpty { return "private enum CodingKeys: Swift.CodingKey {\n}" }
     return
-      "private enum CodingKeys: String, CodingKey {\n  case \(properties.map(\.name).joined(separator: ", "))\n}"
+      "private enum CodingKeys: Swift.String, Swift.CodingKey {\n  case \(properties.map(\.name).joined(separator: ", "))\n}"
   }
 
   private func decoding() -> String {
@@ -124,7 +125,7 @@ struct ValueWriter {
       return
         "  self.\(property.name) = try container.decode\(isOptional ? "Optional" : "Property")(.\(property.name)\(value))"
     }
-    return function("\(found.access)init(from decoder: any Decoder) throws", lines)
+    return function("\(found.access)init(from decoder: any Swift.Decoder) throws", lines)
   }
 
   private func encoding() -> String {
@@ -140,7 +141,7 @@ struct ValueWriter {
           "  try container.encode\(isOptional ? "Optional" : "Property")(self.\(property.name), .\(property.name))"
       }
     }
-    return function("\(found.access)func encode(to encoder: any Encoder) throws", lines)
+    return function("\(found.access)func encode(to encoder: any Swift.Encoder) throws", lines)
   }
 
   private func function(_ head: String, _ lines: [String]) -> String {

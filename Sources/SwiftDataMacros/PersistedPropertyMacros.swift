@@ -68,7 +68,7 @@ extension StoredPropertyMacro {
     let value = property.initialValue == nil ? "" : " = _SwiftDataNoType()"
     return [
       """
-      @Transient
+      @SwiftData.Transient
       private var \(raw: property.marker): _SwiftDataNoType\(raw: mark)\(raw: value)
       """
     ]

@@ -28,7 +28,7 @@ extension PersistentModelMacro: MemberMacro {
     // `@exclusivity(unchecked)`: every access is one load or store where the model is used, and none spans a call into code of the program.
     var members: [DeclSyntax] = [
       """
-      @Transient @exclusivity(unchecked)
+      @SwiftData.Transient @exclusivity(unchecked)
       private var _$backingData: (any SwiftData.BackingData<\(raw: name)>)? = nil
       """,
       """
@@ -43,7 +43,7 @@ extension PersistentModelMacro: MemberMacro {
       }
       """,
       """
-      @Transient @exclusivity(unchecked)
+      @SwiftData.Transient @exclusivity(unchecked)
       \(raw: found.isFinal ? "private" : "\(found.access)private(set)") var _$row = SwiftData._RowReference()
       """,
       """
@@ -60,7 +60,7 @@ extension PersistentModelMacro: MemberMacro {
       }
       """,
       """
-      @Transient
+      @SwiftData.Transient
       \(raw: found.isFinal ? "private " : found.access)nonisolated let _$observationRegistrar = SwiftData._ModelRegistrar()
       """,
       """
@@ -100,11 +100,11 @@ extension PersistentModelMacro: MemberMacro {
     let name = found.name
     var members: [DeclSyntax] = [
       """
-      @Transient @exclusivity(unchecked)
+      @SwiftData.Transient @exclusivity(unchecked)
       private var _$backingData: (any SwiftData.BackingData<\(raw: name)>)? = nil
       """,
       """
-      @Transient
+      @SwiftData.Transient
       private var _$holdsInitialValues = true
       """,
       """

@@ -26,16 +26,16 @@ struct ClassExpansionTests {
         }
 
         nonisolated enum Slots {
-          static let title = Slot<Book, String>("title")
+          static let title = StrataModels.Slot<Book, String>("title")
         }
 
-        nonisolated override class var entityDeclaration: EntityDeclaration? {
-          EntityDeclaration(Book.self, [
+        nonisolated override class var entityDeclaration: StrataModels.EntityDeclaration? {
+          StrataModels.EntityDeclaration(Book.self, [
             Slots.title.attribute(default: "")
           ], file: "App/Model.swift", line: 1)
         }
 
-        nonisolated struct Value: ManagedValue {
+        nonisolated struct Value: StrataModels.ManagedValue {
           var title: String
           init(title: String = "") {
             self.title = title
@@ -43,7 +43,7 @@ struct ClassExpansionTests {
           init(_ object: Book) {
             self.title = object.title
           }
-          static func makeObject(in context: ManagedObjectContext) -> Book {
+          static func makeObject(in context: StrataModels.ManagedObjectContext) -> Book {
             Book(context: context)
           }
           func write(to object: Book) throws {
@@ -51,14 +51,14 @@ struct ClassExpansionTests {
               object.title = self.title
             }
           }
-          private enum CodingKeys: String, CodingKey {
+          private enum CodingKeys: Swift.String, Swift.CodingKey {
             case title
           }
-          init(from decoder: any Decoder) throws {
+          init(from decoder: any Swift.Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             self.title = try container.decodeProperty(.title, absent: "")
           }
-          func encode(to encoder: any Encoder) throws {
+          func encode(to encoder: any Swift.Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encodeProperty(self.title, .title)
           }
@@ -101,9 +101,11 @@ struct ClassExpansionTests {
   func access(_ modifiers: String, _ access: String) {
     let found = lines("@Managed \(modifiers) class Book: ManagedObject { \(access)var a = 1 }")
     #expect(found.contains("\(access)nonisolated enum Slots {"))
-    #expect(found.contains("\(access)static let a = Slot<Book, Int>(\"a\")"))
-    #expect(found.contains("\(access)nonisolated override class var entityDeclaration: EntityDeclaration? {"))
-    #expect(found.contains("\(access)nonisolated struct Value: ManagedValue {"))
+    #expect(found.contains("\(access)static let a = StrataModels.Slot<Book, Int>(\"a\")"))
+    #expect(
+      found.contains(
+        "\(access)nonisolated override class var entityDeclaration: StrataModels.EntityDeclaration? {"))
+    #expect(found.contains("\(access)nonisolated struct Value: StrataModels.ManagedValue {"))
     #expect(found.contains("\(access)init(a: Int = 1) {"))
   }
 
@@ -117,14 +119,14 @@ struct ClassExpansionTests {
     ])
   func accessOfProperties(_ modifiers: String, _ member: String, _ access: String) {
     let found = lines("@Managed \(modifiers) class Book: ManagedObject { \(member) }")
-    #expect(found.contains("\(access)static let a = Slot<Book, Kind>(\"a\")"))
+    #expect(found.contains("\(access)static let a = StrataModels.Slot<Book, Kind>(\"a\")"))
     #expect(found.contains("\(access)var a: Kind") && found.contains("\(access)init(a: Kind) {"))
   }
 
   @Test("A property called `value` is the class's own: there is no other")
   func propertyCalledValue() {
     let found = lines("@Managed final class Book: ManagedObject { var value = 1 }")
-    #expect(found.contains("static let value = Slot<Book, Int>(\"value\")"))
+    #expect(found.contains("static let value = StrataModels.Slot<Book, Int>(\"value\")"))
     #expect(!found.contains("var value: Value {"))
   }
 
@@ -162,11 +164,14 @@ struct ClassExpansionTests {
           @Transient var open = false
           @Fetched(request) var similar: [Book]
         """)
-    #expect(found.contains("var one: ManagedObjectID?") && found.contains("var many: Set<ManagedObjectID>"))
-    #expect(found.contains("var row: [ManagedObjectID]"))
+    #expect(
+      found.contains("var one: StrataModels.ManagedObjectID?")
+        && found.contains("var many: Swift.Set<StrataModels.ManagedObjectID>"))
+    #expect(found.contains("var row: [StrataModels.ManagedObjectID]"))
     #expect(
       found.contains(
-        "init(one: ManagedObjectID? = nil, many: Set<ManagedObjectID> = [], row: [ManagedObjectID] = []) {"))
+        "init(one: StrataModels.ManagedObjectID? = nil, many: Swift.Set<StrataModels.ManagedObjectID> = [], row: [StrataModels.ManagedObjectID] = []) {"
+      ))
     #expect(
       found.contains("self.one = object.identifier(Slots.one)")
         && found.contains("self.many = object.identifiers(Slots.many)"))
@@ -187,7 +192,7 @@ struct ClassExpansionTests {
   @Test("A class without properties")
   func empty() {
     let found = Expanding.lines(ofClassWith: "")
-    #expect(found.contains("private enum CodingKeys: CodingKey {") && found.contains("init() {"))
+    #expect(found.contains("private enum CodingKeys: Swift.CodingKey {") && found.contains("init() {"))
   }
 
   @Test("A composite reads and writes its elements")
@@ -205,20 +210,20 @@ struct ClassExpansionTests {
         var number: Int?
       }
 
-      nonisolated extension Address: CompositeValue {
-        static var elements: [AttributeDescription] {
-          [CompositeElement<String>.description("street"), CompositeElement<Int?>.description("number")]
+      nonisolated extension Address: StrataModels.CompositeValue {
+        static var elements: [StrataModels.AttributeDescription] {
+          [StrataModels.CompositeElement<String>.description("street"), StrataModels.CompositeElement<Int?>.description("number")]
         }
         init?(elements: [String: Any]) {
-          guard let street = CompositeElement<String>.value(elements["street"]), let number = CompositeElement<Int?>.value(elements["number"]) else {
+          guard let street = StrataModels.CompositeElement<String>.value(elements["street"]), let number = StrataModels.CompositeElement<Int?>.value(elements["number"]) else {
             return nil
           }
           self.init(street: street, number: number)
         }
         var elementValues: [String: Any] {
           var values: [String: Any] = [:]
-          values["street"] = CompositeElement<String>.stored(street)
-          values["number"] = CompositeElement<Int?>.stored(number)
+          values["street"] = StrataModels.CompositeElement<String>.stored(street)
+          values["number"] = StrataModels.CompositeElement<Int?>.stored(number)
           return values
         }
       }
@@ -237,12 +242,13 @@ struct ClassExpansionTests {
       """)
     for line in [
       "init?(elements _elements: [String: Any]) {", "var __values: [String: Any] = [:]",
-      "__values[\"values\"] = CompositeElement<Int>.stored(values)",
-      "__values[\"_values\"] = CompositeElement<Int>.stored(_values)", "return __values",
+      "__values[\"values\"] = StrataModels.CompositeElement<Int>.stored(values)",
+      "__values[\"_values\"] = StrataModels.CompositeElement<Int>.stored(_values)", "return __values",
       "self.init(elements: elements, values: values, _values: _values)",
     ] {
       #expect(expanded.contains(line))
     }
-    #expect(expanded.contains("let elements = CompositeElement<Int>.value(_elements[\"elements\"])"))
+    #expect(
+      expanded.contains("let elements = StrataModels.CompositeElement<Int>.value(_elements[\"elements\"])"))
   }
 }

@@ -71,6 +71,8 @@ struct DiagnosticTests {
       "var objectID: String", 7, "‘objectID’ is a property of every ManagedObject: choose another name"),
     WrongCase(
       "var hasChanges = true", 7, "‘hasChanges’ is a property of every ManagedObject: choose another name"),
+    WrongCase(
+      "var CodingKeys = 1", 7, "‘CodingKeys’ is what @Managed writes into the class: choose another name"),
     WrongCase("var Slots = 1", 7, "‘Slots’ is what @Managed writes into the class: choose another name"),
     WrongCase("var `self` = 1", 7, "‘self’ is a word of the language: choose another name"),
     WrongCase("var `Type`: Int", 7, "‘Type’ is a word of the language: choose another name"),
@@ -355,6 +357,24 @@ struct ClassDiagnosticTests {
           line: 2, column: 7)
       ])
     Expanding.expect("@Managed final class Book: ManagedObject {\n  var inherited = 1\n}")
+  }
+
+  @Test("A class with the name of what the macro writes is refused", arguments: ["Slots", "Value"])
+  func name(_ name: String) {
+    Expanding.expect(
+      "@Managed final class \(name): ManagedObject {\n}",
+      diagnostics: [
+        DiagnosticSpec(
+          message:
+            "‘\(name)’ is what @Managed writes into the class: give the class another name, and keep the entity's with @Managed(.named(\"\(name)\"))",
+          line: 1, column: 22)
+      ])
+  }
+
+  @Test("Of a class that is refused no property gets accessors, which would lack their slots")
+  func noAccessors() {
+    let found = Expanding.expand("@Managed final class Book {\n  var title = \"\"\n}")
+    #expect(found.contains("var title = \"\"") && !found.contains("read(") && !found.contains("Slots"))
   }
 
   @Test("A generic class is refused")

@@ -162,7 +162,8 @@ struct PropertyExpansionTests {
   private func check(_ property: PropertyCase) {
     let lines = Expanding.lines(ofClassWith: "  " + property.source)
     let key = property.name.filter { $0 != "`" }
-    #expect(lines.contains("static let \(property.name) = Slot<Book, \(property.type)>(\"\(key)\")"))
+    #expect(
+      lines.contains("static let \(property.name) = StrataModels.Slot<Book, \(property.type)>(\"\(key)\")"))
     #expect(lines.contains(property.declaration))
     #expect(lines.contains(property.getter))
     if let setter = property.setter {
@@ -209,6 +210,16 @@ struct PropertyExpansionTests {
     let lines = Expanding.lines(ofClassWith: "  var x = \(value)")
     #expect(!lines.contains { $0.contains("_setInitialValues") })
     #expect(lines.contains("Slots.x.attribute(default: \(value))"))
+  }
+
+  @Test(
+    "A type keeps the parentheses that its question mark needs",
+    arguments: ["(any Helper)?", "(@Sendable () -> Int)?", "(() -> Int)?", "(First & Second)?", "Helper?"])
+  func parentheses(_ type: String) {
+    for written in [type, "Optional<\(type.dropLast())>"] {
+      let lines = Expanding.lines(ofClassWith: "  @Transient var x: \(written)")
+      #expect(lines.contains("static let x = StrataModels.Slot<Book, \(type)>(\"x\")"), "\(written)")
+    }
   }
 
   @Test(

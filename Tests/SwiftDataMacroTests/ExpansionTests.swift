@@ -42,9 +42,11 @@ struct ExpansionTests {
             }
           }
         }
+
+        @SwiftData.Transient
         private var _title: _SwiftDataNoType = _SwiftDataNoType()
 
-        @exclusivity(unchecked)
+        @SwiftData.Transient @exclusivity(unchecked)
         private var _$backingData: (any SwiftData.BackingData<Trip>)? = nil
 
         var persistentBackingData: any SwiftData.BackingData<Trip> {
@@ -57,7 +59,7 @@ struct ExpansionTests {
           }
         }
 
-        @exclusivity(unchecked)
+        @SwiftData.Transient @exclusivity(unchecked)
         private(set) var _$row = SwiftData._RowReference()
 
         class var schemaMetadata: [SwiftData.Schema.PropertyMetadata] {
@@ -71,6 +73,8 @@ struct ExpansionTests {
           _$row = SwiftData._RowReference(backingData)
           _$backingData = backingData
         }
+
+        @SwiftData.Transient
         nonisolated let _$observationRegistrar = SwiftData._ModelRegistrar()
 
         nonisolated func access<_Member>(keyPath: KeyPath<Trip, _Member>) {

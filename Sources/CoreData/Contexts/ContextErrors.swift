@@ -21,11 +21,12 @@ extension NSManagedObjectContext {
     try cocoa { try self.StrataCore::setQueryGenerationFrom(generation) }
   }
 
-  /// Says into which store the new object goes. Traps for a store that cannot take it.
+  /// Says into which store the new object goes. A store that another coordinator has open, too, may be that coordinator's. Traps for a store that cannot take it.
   public func assign(_ object: Any, to store: NSPersistentStore) {
     guard let object = object as? NSManagedObject else {
       stop("assign(_:to:) takes managed objects, not \(type(of: object)).")
     }
+    let store = persistentStoreCoordinator?.own(store) ?? store
     do { try self.StrataCore::assign(object, to: store.store) } catch {
       stop("assign(_:to:): \(error)")
     }

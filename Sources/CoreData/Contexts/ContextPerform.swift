@@ -45,17 +45,28 @@ extension NSPersistentStoreCoordinator {
   nonisolated(nonsending) public func perform<T>(_ block: sending @escaping () throws -> T) async throws -> T
   {
     let block = Carried(block)
-    let result = await withCheckedContinuation { continuation in
-      self.StrataCore::perform { continuation.resume(returning: Carried(Result { try block.value() })) }
+    let answer = ErrandAnswer<Result<T, any Error>>()
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      self.StrataCore::perform {
+        answer.give(Result { try block.value() })
+      } then: {
+        continuation.resume()
+      }
     }
-    return try result.value.get()
+    return try answer.take().get()
   }
 
   /// Runs `block`, which cannot fail, on the coordinator's queue and returns its value.
   nonisolated(nonsending) public func perform<T>(_ block: sending @escaping () -> T) async -> T {
     let block = Carried(block)
-    return await withCheckedContinuation { continuation in
-      self.StrataCore::perform { continuation.resume(returning: Carried(block.value())) }
-    }.value
+    let answer = ErrandAnswer<T>()
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      self.StrataCore::perform {
+        answer.give(block.value())
+      } then: {
+        continuation.resume()
+      }
+    }
+    return answer.take()
   }
 }

@@ -12,6 +12,8 @@ final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
   private let owner: NSManagedObject
   private let key: String
   private let slot: Int
+  /// The state of the members that the storage shows; nil when that is not known.
+  private var shown: UInt64?
   /// The storage is being brought up to date, or Foundation works on it.
   private var isInside = false
   /// The relationship is being edited through this set, which reads the members afterwards.
@@ -35,15 +37,49 @@ final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
 
   private func readMembers() {
     if isInside { return }
+    let now = owner.membersMoment(slot: slot, reads: true)
+    if follow(now) { return }
     show(Array(members))
+    // What came in while they were read is not known to be shown.
+    let after = owner.membersMoment(slot: slot, reads: false)
+    shown = now?.number == after?.number ? now?.number : nil
   }
 
+  /// Whether that is what is shown, or a few members had to move for it to be.
+  private func follow(_ now: MembersMoment?) -> Bool {
+    guard let now, let shown, let steps = now.steps(since: shown) else { return false }
+    if steps.isEmpty { return true }
+    let isDone = inside { steps.allSatisfy(carryOut) }
+    self.shown = isDone ? now.number : nil
+    return isDone
+  }
+
+  private func carryOut(_ step: MembersMoment.Step) -> Bool {
+    var moved: Any? = owner.member(of: step)
+    if let place = step.removed {
+      moved = super.object(at: place)
+      super.removeObject(at: place)
+    }
+    guard let place = step.inserted else { return true }
+    guard let moved else { return false }
+    super.insert(moved, at: place)
+    return true
+  }
+
+  /// Puts into the storage what differs.
   private func show(_ now: [NSManagedObject]) {
     inside {
       let known = (0..<super.count).map { super.object(at: $0) as? NSManagedObject }
-      if known.elementsEqual(now, by: { $0 === $1 }) { return }
-      for place in (0..<super.count).reversed() { super.removeObject(at: place) }
-      for (place, member) in now.enumerated() { super.insert(member, at: place) }
+      var start = 0
+      while start < known.count, start < now.count, known[start] === now[start] { start += 1 }
+      var (end, newEnd) = (known.count, now.count)
+      while end > start, newEnd > start, known[end - 1] === now[newEnd - 1] {
+        (end, newEnd) = (end - 1, newEnd - 1)
+      }
+      // Each of those between moves all behind them: of many these go, too, and come again.
+      if end - start + newEnd - start > 64 { (end, newEnd) = (known.count, now.count) }
+      for place in (start..<end).reversed() { super.removeObject(at: place) }
+      for place in start..<newEnd { super.insert(now[place], at: place) }
     }
   }
 
@@ -69,8 +105,12 @@ final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
     if isOver {
       // What belongs to no context any more shows what it showed last.
       if owner.managedObjectContext != nil { readMembers() }
-    } else if let now = owner.membersAtHand(slot: slot) {
+    } else {
+      let moment = owner.membersMoment(slot: slot, reads: false)
+      if follow(moment) { return }
+      guard let now = owner.membersAtHand(slot: slot) else { return }
       show(now)
+      shown = moment?.number
     }
   }
 
@@ -184,7 +224,9 @@ final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
     guard let object = val as? NSManagedObject else { return }
     edit { members.remove(object) }
   }
-  override func removeObjects(in array: [Any]) { for object in array { remove(object) } }
+  override func removeObjects(in array: [Any]) {
+    edit { for case let object as NSManagedObject in array { members.remove(object) } }
+  }
   override func removeObjects(in range: NSRange) {
     rearrange { $0.removeSubrange(range.location..<range.location + range.length) }
   }
@@ -199,7 +241,15 @@ final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
   override func replaceObjects(at indexes: IndexSet, with objects: [Any]) {
     rearrange { for (place, object) in zip(indexes, objects) { $0[place] = managed(object) } }
   }
-  override func exchangeObject(at idx1: Int, withObjectAt idx2: Int) { rearrange { $0.swapAt(idx1, idx2) } }
+  override func exchangeObject(at idx1: Int, withObjectAt idx2: Int) {
+    let (first, last) = idx1 < idx2 ? (idx1, idx2) : (idx2, idx1)
+    let object = members[first]
+    if first == last { return }
+    edit {
+      members.move(from: last, to: first)
+      members.insert(object, at: last)
+    }
+  }
   override func moveObjects(at indexes: IndexSet, to idx: Int) {
     rearrange { all in
       let moved = indexes.map { all[$0] }

@@ -80,16 +80,20 @@ extension NSManagedObjectID {
 
   /// The record's entity. Traps when no store that has the ID is open.
   public var entity: NSEntityDescription {
-    let coordinators =
-      LivingCoordinators.store(storeIdentifier).map { [$0.coordinator] } ?? LivingCoordinators.all
+    let coordinators = known.map { [$0.coordinator] } ?? LivingCoordinators.all
     for coordinator in coordinators {
       if let entity = coordinator.managedObjectModel.entitiesByName[entityName] { return entity }
     }
     stop("No coordinator has the entity \(entityName) of \(self).")
   }
 
-  /// The store the record is kept in, while it is attached to a coordinator.
+  /// The store the record is kept in, while it is attached to a coordinator. Where several coordinators have it open, that of the context whose block runs on this
+  /// thread; outside of all blocks, that of the newest coordinator.
   public var persistentStore: NSPersistentStore? {
-    LivingCoordinators.store(storeIdentifier).map { .of($0.store, in: $0.coordinator) }
+    known.map { .of($0.store, in: $0.coordinator) }
+  }
+
+  private var known: (coordinator: PersistentStoreCoordinator, store: any PersistentStore)? {
+    LivingCoordinators.store(storeIdentifier, preferring: ManagedObjectContext.enteredCoordinators)
   }
 }

@@ -37,7 +37,8 @@ final class ProgramEngine: ContextualStore, @unchecked Sendable {
     table = ReferenceTable.of(identifier, schema)
   }
 
-  var url: URL? { program.url }
+  /// Nil for a store that was added without: no URL leads to it.
+  var url: URL? { program.url.flatMap { $0 == ProgramStoreKind.nowhere ? nil : $0 } }
   var isReadOnly: Bool { program.isReadOnly }
   var contextualStore: (any ContextualStore)? { self }
 
@@ -193,6 +194,7 @@ final class ProgramEngine: ContextualStore, @unchecked Sendable {
       try requireOpen()
       let save = ProgramSave(changes, self, context)
       try requireVersions(changes, context)
+      try requireTargets(changes)
       try settleIdentifiers(changes.inserts.map { ($0.entity, $0.primaryKey) }, for: context)
       let metadata = program.metadata
       if let new = changes.metadata { program.metadata = merged(new) }
@@ -244,6 +246,40 @@ final class ProgramEngine: ContextualStore, @unchecked Sendable {
     for row in changes.checks { try check(row.hierarchy, row.primaryKey, row.baseVersion) }
     if conflicts.isEmpty { return }
     throw CommitConflict(conflicts: conflicts, newestVersion: versions.newest)
+  }
+
+  private struct RecordPlace: Hashable {
+    let hierarchy: Int
+    let key: UInt64
+  }
+
+  /// That what is written refers to records that the store has a name for, or gives one now: its class is asked for no other.
+  /// - Throws: `CoreDataError` 133000 for a reference to a new object that has gone and was never saved.
+  private func requireTargets(_ changes: ChangeSet) throws {
+    let new = Set(
+      changes.inserts.map {
+        RecordPlace(hierarchy: schema.entities[$0.entity].hierarchyNumber, key: $0.primaryKey)
+      })
+    func check(_ bits: UInt64, _ relationship: RelationshipSchema) throws {
+      if bits == 0 { return }
+      let key = StoreReference.primaryKey(bits)
+      let hierarchy = relationship.destinationHierarchy
+      if new.contains(RecordPlace(hierarchy: hierarchy, key: key)) { return }
+      if table.entry(key, root: schema.hierarchies[hierarchy].rootName) != nil { return }
+      throw CoreDataError(
+        .managedObjectReferentialIntegrity,
+        "A save to the store of type \(storeType) relates an object by \(relationship.qualifiedName) to a new one that has gone: it was never saved."
+      )
+    }
+    for change in changes.inserts + changes.updates {
+      let entity = schema.entities[change.entity]
+      for relationship in entity.relationships where !relationship.isToMany && !relationship.isTransient {
+        try check(change.row.reference(relationship.slot, of: entity), relationship)
+      }
+    }
+    for edge in changes.edges where edge.kind != .remove {
+      try check(edge.member, schema.relationships[edge.relationship])
+    }
   }
 
   /// The conflicts that the class has found, as the context's merge policy is asked about them; nil for any other error.

@@ -53,6 +53,8 @@ struct ProgramFetch {
       value.sortDescriptors = source.sortDescriptors
       value.fetchLimit = request.limit
       value.fetchOffset = request.offset
+      value.fetchBatchSize = source.fetchBatchSize
+      value.relationshipKeyPathsForPrefetching = source.relationshipKeyPathsForPrefetching
     }
     let spelled = NSFetchRequest<any NSFetchRequestResult>(value)
     spelled.entity = request.entity.entityDescription

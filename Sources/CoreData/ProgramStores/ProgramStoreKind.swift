@@ -8,6 +8,12 @@ struct ProgramStoreKind: StoreEngineKind {
 
   var schemes: Set<String> { [] }
 
+  /// Only the class knows where it keeps what.
+  var needsURL: Bool { false }
+
+  /// What a store is told that is added without a URL.
+  static let nowhere = URL(fileURLWithPath: "/dev/null")
+
   private func url(_ description: PersistentStoreDescription) throws -> URL {
     guard let url = description.url else {
       throw CoreDataError(.persistentStoreOpen, "A store of type \(storeType.rawValue) needs a URL.")
@@ -20,7 +26,8 @@ struct ProgramStoreKind: StoreEngineKind {
     for coordinator: PersistentStoreCoordinator
   ) throws -> any StoreEngine {
     let program = storeClass.init(
-      opening: try url(description), for: coordinator, configurationName: description.configuration,
+      opening: description.url ?? Self.nowhere, for: coordinator,
+      configurationName: description.configuration,
       options: NSPersistentStore.opening?.options.value)
     if description.isReadOnly { program.isReadOnly = true }
     try program.loadMetadata()
@@ -81,6 +88,10 @@ struct ProgramStoreKind: StoreEngineKind {
 
   func destroy(_ description: PersistentStoreDescription) throws {
     throw unsupported("destroyed by a coordinator: only their class knows what they keep")
+  }
+
+  func destroy(_ description: PersistentStoreDescription, detaching detach: () throws -> Void) throws {
+    try destroy(description)
   }
 
   func replace(_ description: PersistentStoreDescription, with source: PersistentStoreDescription) throws {

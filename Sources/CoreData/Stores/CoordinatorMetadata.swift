@@ -4,13 +4,14 @@ import StrataCore
 extension NSPersistentStoreCoordinator {
   /// The store's metadata, including what was set and awaits the next save.
   public func metadata(for store: NSPersistentStore) -> [String: Any] {
-    appleSpelled(metadata(for: store.store))
+    appleSpelled(metadata(for: own(store).store))
   }
 
   /// Sets the store's metadata; written by the next save of any context to that store. Traps for values that are no
-  /// property-list values and for a store of another coordinator. An open store keeps its UUID: another one is left out, with a warning.
+  /// property-list values and for a store that is not attached here, not even as another coordinator's. An open store keeps its UUID: another one is left out, with a warning.
   public func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
     var metadata = strataSpelled(metadata ?? [:])
+    let store = own(store)
     if store is EngineStore, let given = metadata[NSStoreUUIDKey],
       (given as? String).flatMap({ UUID(uuidString: $0) }) != store.store.identifier
     {

@@ -21,6 +21,7 @@ extension NSPersistentStoreCoordinator {
     withType storeType: String
   ) throws -> NSPersistentStore {
     try cocoa(.persistentStoreOpen) {
+      let store = own(store)
       try requireAttached(store)
       guard storeType == NSSQLiteStoreType || storeType == NSBinaryStoreType else {
         throw CoreDataError(

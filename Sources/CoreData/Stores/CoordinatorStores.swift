@@ -24,6 +24,7 @@ extension NSPersistentStoreCoordinator {
         spellStores()
         let store = NSPersistentStore.of(try addPersistentStore(description), in: self)
         store.remember(opening)
+        vacuum(store, options)
         store.didAdd(to: self)
         return store
       }
@@ -62,7 +63,7 @@ extension NSPersistentStoreCoordinator {
       return add(storeDescription) { _, error in block(storeDescription, error) }
     }
     let block = Carried(block)
-    DispatchQueue.global(qos: .userInitiated).async {
+    Errand.hand(to: .global(qos: .userInitiated), isCounted: false) {
       self.add(storeDescription) { _, error in block.value(storeDescription, error) }
     }
   }
@@ -86,10 +87,21 @@ extension NSPersistentStoreCoordinator {
   /// - Throws: `CocoaError` 134070 when the store is not attached here.
   public func remove(_ store: NSPersistentStore) throws {
     try cocoa {
+      let store = own(store)
       try requireAttached(store)
       if store.persistentStoreCoordinator === self { store.willRemove(from: self) }
       try remove(store.store)
     }
+  }
+
+  /// What is `store` here: where it is attached to another coordinator, which has the same store open, the object of this one's. What is attached nowhere any more
+  /// stands for itself.
+  func own(_ store: NSPersistentStore) -> NSPersistentStore {
+    guard let other = store.persistentStoreCoordinator, other !== self,
+      let identifier = store is EngineStore ? store.store.identifier : store.engine?.identifier
+    else { return store }
+    let attached: [NSPersistentStore] = persistentStores
+    return attached.first { $0.store.identifier == identifier } ?? store
   }
 
   /// Asked before anything else: a store of the program's own that is attached nowhere has no engine.
@@ -110,14 +122,16 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// The file of `store`; of a store in memory the URL that it was added with, `/dev/null` for one that was added without.
-  public func url(for store: NSPersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
+  public func url(for store: NSPersistentStore) -> URL {
+    own(store).url ?? URL(fileURLWithPath: "/dev/null")
+  }
 
   // MARK: Whole stores
 
   /// Destroys the store in the file at `url`, as Core Data does: detaches it when it is attached here, and empties it. The file stays, and is opened as a
   /// new store. Where there is no file, nothing happens.
-  /// - Throws: `CocoaError` 134070 when another coordinator of this process or another process has the store open; Foundation's codes for a file that cannot
-  ///   be written. Nothing is changed then, and a store that was attached is attached.
+  /// - Throws: `CocoaError` 134070 when another coordinator of this process or another process has the store open, and for stores of the program's own; Foundation's
+  ///   codes for a file that cannot be written. Nothing is changed then, and a store that was attached is attached.
   public func destroyPersistentStore(
     at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil
   ) throws {

@@ -99,7 +99,9 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
         continue
       }
       let carried = Carried((description, block))
-      DispatchQueue.global(qos: .userInitiated).async { self.load(carried.value.0, carried.value.1) }
+      Errand.hand(to: .global(qos: .userInitiated), isCounted: false) {
+        self.load(carried.value.0, carried.value.1)
+      }
     }
   }
 

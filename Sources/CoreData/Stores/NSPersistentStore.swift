@@ -36,7 +36,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   }
   private let state: Mutex<State>
 
-  /// A store that is about to be opened at `url`, of a class of the program's own. Coordinators call it; `loadMetadata()` comes next.
+  /// A store that is about to be opened at `url`, of a class of the program's own; at `/dev/null` when it is added without a URL. Coordinators call it; `loadMetadata()`
+  /// comes next.
   public init(
     persistentStoreCoordinator root: NSPersistentStoreCoordinator?, configurationName name: String?,
     at url: URL, options: [AnyHashable: Any]? = nil

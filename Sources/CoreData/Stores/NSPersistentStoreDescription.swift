@@ -72,6 +72,23 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     set { setOption(NSNumber(value: newValue), forKey: StrataKeepsReplacedFilesOption) }
   }
 
+  /// Whether the store's file is made shorter by itself: when more than half of it is free, 8 MB at least, and nothing was saved for two seconds. Default false.
+  /// See `StrataCompactsAutomaticallyOption`.
+  open var compactsAutomatically: Bool {
+    get { boolean(options, StrataCompactsAutomaticallyOption) }
+    set { setOption(NSNumber(value: newValue), forKey: StrataCompactsAutomaticallyOption) }
+  }
+
+  /// What a save promises that has returned: `.full`, `.relaxed` or `.none`.
+  public typealias Durability = StrataCore.Durability
+
+  /// What a returned save promises: `.full`, the default, that it outlasts a power failure; `.relaxed` and `.none` that it outlasts the process. Where this process has the
+  /// file open with more, that counts; where it has it open with less, the store is refused. See `StrataDurabilityOption`.
+  open var durability: Durability {
+    get { (try? durabilityOption(options)) ?? .full }
+    set { setOption(NSString(string: newValue.rawValue), forKey: StrataDurabilityOption) }
+  }
+
   /// Sets one option; nil takes it away.
   open func setOption(_ option: NSObject?, forKey key: String) { options[key] = option }
 
@@ -131,9 +148,7 @@ func storeDescription(
   // The name that stores of all entities give as theirs.
   result.configuration = configuration == ManagedObjectModel.defaultConfigurationName ? nil : configuration
   result.takesUndeclaredSlots = true
-  func flag(_ key: String) -> Bool {
-    (options?[key] as? NSNumber)?.boolValue ?? (options?[key] as? Bool) ?? false
-  }
+  func flag(_ key: String) -> Bool { boolean(options, key) }
   result.isReadOnly = flag(NSReadOnlyPersistentStoreOption)
   result.migratesAutomatically = flag(NSMigratePersistentStoresAutomaticallyOption)
   result.infersMappingModel = flag(NSInferMappingModelAutomaticallyOption)
@@ -144,6 +159,8 @@ func storeDescription(
   result.permittedLosses = MigrationOptions.permittedLosses(options)
   result.keepsReplacedFiles = flag(StrataKeepsReplacedFilesOption)
   result.ignoresModelVersion = flag(NSIgnorePersistentStoreVersioningOption)
+  result.compactsAutomatically = flag(StrataCompactsAutomaticallyOption)
+  if let durability = try durabilityOption(options) { result.durability = durability }
   result.recordsHistory = flag(NSPersistentHistoryTrackingKey)
   result.historyRetention = HistoryOptions.retention(options)
   result.postsRemoteChangeNotifications = flag(NSPersistentStoreRemoteChangeNotificationPostOptionKey)

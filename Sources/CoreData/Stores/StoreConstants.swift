@@ -50,11 +50,16 @@ public let StrataKnownModelsOption = "StrataKnownModels"
 public let StrataPermittedLossesOption = "StrataPermittedLosses"
 /// Whether the file from before a migration that has taken something away, `Name.sqlite-before-1`, outlasts the next save.
 public let StrataKeepsReplacedFilesOption = "StrataKeepsReplacedFiles"
+/// Whether the store's file is made shorter by itself, when it is mostly free and nothing is saved: see `compactsAutomatically` of descriptions.
+public let StrataCompactsAutomaticallyOption = "StrataCompactsAutomatically"
+/// What a returned save promises: `full`, the default, `relaxed` or `none`. See `durability` of descriptions.
+public let StrataDurabilityOption = "StrataDurability"
 /// Taken and without effect: there is no SQLite below.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 /// Taken and without effect: there is no SQLite below.
 public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
-/// Taken and without effect: there is no SQLite below.
+/// Make the file as short as what is in it when the store is opened, on the calling thread, as `compact(_:progress:)` of the coordinator does. Where that cannot be done, the store
+/// is open all the same, and a warning says why. Without effect on stores that are read-only or have no file of this library.
 public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
 /// Taken and without effect: file protection is a matter of Apple's systems.
 public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"

@@ -87,6 +87,10 @@ struct AppleKind: StoreEngineKind {
 
   func destroy(_ description: PersistentStoreDescription) throws { throw unsupported("destroyed") }
 
+  func destroy(_ description: PersistentStoreDescription, detaching detach: () throws -> Void) throws {
+    try destroy(description)
+  }
+
   func replace(_ description: PersistentStoreDescription, with source: PersistentStoreDescription) throws {
     throw unsupported("replaced")
   }

@@ -91,6 +91,7 @@ struct InPlaceChange: Sendable {
       case .slot(let origin, let other):
         // Large values lie under the attribute's name; decimals are never large.
         let kind = new.layout.kind(of: slot)
+        if old.layout.kind(of: origin) != kind { throw Obstacle(reason: "\(name) gets another type") }
         if old.attributes[origin].name != attribute.name, kind.isVariable, kind != .decimal {
           throw Obstacle(reason: "\(name) is renamed, and its values may lie outside their rows")
         }

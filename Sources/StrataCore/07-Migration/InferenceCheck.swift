@@ -48,13 +48,21 @@ struct InferenceCheck {
     from old: AttributeDescription?, to new: AttributeDescription, isMandatory: Bool
   ) -> String? {
     guard let old else { return isMandatory ? "is new and mandatory, and has no default value" : nil }
-    if old.attributeType != new.attributeType {
+    if old.attributeType != new.attributeType, !isWider(new, than: old) {
       return "has another type: \(new.attributeType), it was \(old.attributeType)"
     }
     if old.attributeType == .transformable, transformer(old) != transformer(new) {
       return "has another transformer"
     }
     return isMandatory && old.isOptional ? "becomes mandatory, and has no default value" : nil
+  }
+
+  /// Whether every number that `old` can have is one of `new`, too.
+  private func isWider(_ new: AttributeDescription, than old: AttributeDescription) -> Bool {
+    guard let kind = SlotKind(old.attributeType), let other = SlotKind(new.attributeType) else {
+      return false
+    }
+    return kind.widens(to: other)
   }
 
   /// A composite attribute is its elements, which are asked for themselves. It has to be told only what they do not tell.
@@ -128,6 +136,28 @@ struct InferenceCheck {
       } else {
         roots.append((new, old))
       }
+    }
+  }
+}
+
+extension SlotKind {
+  /// Whether every value of this kind is one of another kind, too, without loss.
+  func widens(to other: SlotKind) -> Bool {
+    switch (self, other) {
+    case (.int16, .int32), (.int16, .int64), (.int32, .int64): true
+    case (.int16, .double), (.int32, .double), (.float, .double): true
+    default: false
+    }
+  }
+}
+
+extension AttributeValue {
+  /// The same number as a value of a kind that is as wide or wider, see ``SlotKind/widens(to:)``.
+  func widened(to kind: SlotKind) -> AttributeValue {
+    switch (self, kind) {
+    case (.integer(let number), .double): .double(Double(number))
+    case (.float(let number), .double): .double(Double(number))
+    default: self
     }
   }
 }

@@ -42,7 +42,7 @@ struct MigrationDraft {
   ) throws -> Bool {
     struct Unchanged: Error {}
     let parts = source.parts
-    try Self.requireAlone(source, destination)
+    try Self.requireAlone(source, destination, patience)
     do {
       return try parts.environment.write(within: patience) { transaction in
         guard try parts.moment(before: transaction) == moment else { return false }
@@ -58,7 +58,7 @@ struct MigrationDraft {
 
   /// The same while `lock` prevents saves.
   func takePlace(of source: LMDBStore, keeping replaced: ReplacedFile?, _ lock: SourceLock) throws {
-    try Self.requireAlone(source, destination)
+    try Self.requireAlone(source, destination, nil)
     try lock.end { try exchange(keeping: replaced) }
   }
 
@@ -72,9 +72,17 @@ struct MigrationDraft {
     MigrationHooks.reached(.exchanged, destination.path)
   }
 
-  /// - Throws: ``StorageError`` `.busy` when this process has the store open elsewhere.
-  static func requireAlone(_ source: LMDBStore, _ file: StoreFile) throws {
-    if EnvironmentRegistry.current.isShared(source.parts.environment) {
+  /// Looks whether this process has the store open elsewhere, too. One who is about to close it is waited for, no longer than `patience` says.
+  ///
+  /// - Throws: ``StorageError`` `.busy` when it has.
+  static func requireAlone(_ source: LMDBStore, _ file: StoreFile, _ patience: Patience?) throws {
+    let (registry, environment) = (EnvironmentRegistry.current, source.parts.environment)
+    let begin = ContinuousClock.now
+    let isAlone = registry.awaitEnd(atMost: patience?.left ?? .seconds(1)) {
+      !registry.isShared(environment)
+    }
+    patience?.spend(begin.duration(to: .now))
+    if !isAlone {
       throw StorageError(
         .busy, operation: "migrate", path: file.path,
         detail: "The store is open in this process; close it first.")

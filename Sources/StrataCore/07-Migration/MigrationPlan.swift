@@ -2,7 +2,7 @@
 package struct MigrationPlan: Sendable {
   /// Where the value of a slot comes from.
   package enum Value: Sendable {
-    /// From this slot; where that is nil, the default, which is not nil only when the attribute is mandatory.
+    /// From this slot, which is of the same kind or of one that ``SlotKind/widens(to:)`` it; where that is nil, the default, which is not nil only when the attribute is mandatory.
     case slot(Int, else: AttributeValue)
     /// Always this one.
     case constant(AttributeValue)
@@ -81,7 +81,8 @@ package struct MigrationPlan: Sendable {
       let schema = new.attributes[slot]
       if schema.isTransient { continue }
       guard let origin = attribute.source, let oldSlot = old.slot(named: origin.name),
-        !old.attributes[oldSlot].isTransient, old.layout.kind(of: oldSlot) == new.layout.kind(of: slot)
+        !old.attributes[oldSlot].isTransient,
+        Self.holds(new.layout.kind(of: slot), valuesOf: old.layout.kind(of: oldSlot))
       else {
         values[slot] = .constant(try new.storedDefault(slot: slot))
         continue
@@ -89,6 +90,10 @@ package struct MigrationPlan: Sendable {
       values[slot] = .slot(oldSlot, else: schema.isOptional ? .null : try new.storedDefault(slot: slot))
     }
     return values
+  }
+
+  private static func holds(_ kind: SlotKind, valuesOf old: SlotKind) -> Bool {
+    kind == old || old.widens(to: kind)
   }
 
   private static func defaultsNeed(

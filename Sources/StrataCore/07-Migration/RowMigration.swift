@@ -101,7 +101,7 @@ struct RowMigration {
       case .slot(let old, let other):
         let value = try reader.value(row, old, primaryKey: key, externals: [], transaction)
         if value != .null {
-          draft[slot] = value
+          draft[slot] = value.widened(to: new.layout.kind(of: slot))
           continue
         }
         substitute = other
@@ -181,6 +181,7 @@ struct RowMigration {
     do {
       try destination.commitAndWait(changes)
     } catch let violation as UniquenessViolation {
+      let violation = violation.ofStoredRows
       throw CoreDataError(
         .migrationConstraintViolation, "Values that must be unique now are not: \(violation)",
         userInfo: [NSUnderlyingErrorKey: violation])

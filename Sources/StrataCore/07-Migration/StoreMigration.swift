@@ -109,7 +109,7 @@ struct StoreMigration {
     guard let (source, carried) = try openSource(schema) else { return .nothing }
     defer { source.close() }
     // Said now rather than when all work is done; asked again then.
-    try MigrationDraft.requireAlone(source, file)
+    try MigrationDraft.requireAlone(source, file, options.patience)
     let comparison = try compare(schema, source)
     do {
       if let change = try inPlaceChange(comparison, source, carried) {

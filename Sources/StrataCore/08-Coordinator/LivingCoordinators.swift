@@ -22,11 +22,11 @@ package enum LivingCoordinators {
     entries.withLock { $0.compactMap(\.coordinator) }.reversed()
   }
 
-  /// The coordinator and the store with that UUID.
-  package static func store(_ identifier: UUID) -> (
+  /// The coordinator and the store with that UUID: of one of `preferred`, the first that has it, otherwise of the newest.
+  package static func store(_ identifier: UUID, preferring preferred: [PersistentStoreCoordinator]) -> (
     coordinator: PersistentStoreCoordinator, store: any PersistentStore
   )? {
-    for coordinator in all {
+    for coordinator in preferred + all {
       if let store = coordinator.persistentStores.first(where: { $0.identifier == identifier }) {
         return (coordinator, store)
       }

@@ -26,17 +26,21 @@ extension PersistentStoreCoordinator {
     let target = try requireCompactable(store)
     let isCancelled = CancelFlag()
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global(qos: .utility).async {
-          continuation.resume(
-            with: Result {
+      let answer = ErrandAnswer<Result<CompactionReport, any Error>>()
+      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        Errand.hand(to: .global(qos: .utility)) {
+          answer.give(
+            Result {
               try target.compact { report in
                 if isCancelled.value.load(ordering: .relaxed) { throw CancellationError() }
                 progress?(report)
               }
             })
+        } then: {
+          continuation.resume()
         }
       }
+      return try answer.take().get()
     } onCancel: {
       isCancelled.value.store(true, ordering: .relaxed)
     }
@@ -53,7 +57,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Whether the store is one whose file can be compacted.
-  func canCompact(_ store: any PersistentStore) -> Bool {
+  package func canCompact(_ store: any PersistentStore) -> Bool {
     guard let engine = engine(store) else { return false }
     return engine.compactableStore != nil && !engine.isReadOnly
   }

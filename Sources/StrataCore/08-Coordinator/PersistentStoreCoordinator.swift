@@ -236,8 +236,8 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ///   - url: Where the store is.
   ///   - type: What kind of store it is; nil, the default, where its URL tells: a file is a store on LMDB.
   /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open; `.permission` and what else keeps
-  ///   a store from being written. `CoreDataError` 134000 for a type that no engine is registered for. The store is as it was then, and one that was
-  ///   attached is attached.
+  ///   a store from being written. `CoreDataError` 134000 for a type that no engine is registered for, 134070 for one whose stores cannot be destroyed. The
+  ///   store is as it was then, and one that was attached is attached.
   public final func destroyPersistentStore(
     at url: URL, type: PersistentStoreDescription.StoreType? = nil
   ) throws {
@@ -245,10 +245,7 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     let kind = try StoreEngines.kind(type ?? StoreEngines.type(of: url))
     let description = PersistentStoreDescription(type: kind.storeType, url: url)
     guard let binding = binding(at: url) else { return try kind.destroy(description) }
-    try exchanging(binding) { detach in
-      try detach()
-      try kind.destroy(description)
-    }
+    try exchanging(binding) { detach in try kind.destroy(description) { try detach() } }
   }
 
   /// Puts a copy of the store at `source` in the place of the one at `url`. The source may be in use. The store at `url` may be attached here: it is
@@ -383,7 +380,13 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Runs `block` on the coordinator's queue; returns at once.
   @_disfavoredOverload public final func perform(_ block: @escaping @Sendable () -> Void) {
-    queue.async(execute: block)
+    Errand.hand(to: queue, block)
+  }
+  /// The same; `then` is called when nothing holds what `block` holds any more.
+  package final func perform(
+    _ block: @escaping @Sendable () -> Void, then: @escaping @Sendable () -> Void
+  ) {
+    Errand.hand(to: queue, block, then: then)
   }
   /// Runs `block` on the coordinator's queue and waits for it. Not re-entrant.
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T {

@@ -93,7 +93,7 @@ final class BoundEntity: Sendable {
         attribute.attributeType == .transformable
       else { continue }
       names[slot] = attribute.valueTransformerName
-      transformers[slot] = AttributeTransformers.transformer(forName: attribute.valueTransformerName)
+      transformers[slot] = attribute.transformer
     }
     return (transformers, names)
   }
@@ -184,7 +184,7 @@ final class StoreBinding: Sendable {
       for slot in entity.entityDescription.ownSlotDescriptions where !slot.isTransient {
         guard let attribute = slot.property as? AttributeDescription,
           attribute.attributeType == .transformable,
-          let name = attribute.valueTransformerName, AttributeTransformers.transformer(forName: name) == nil
+          let name = attribute.valueTransformerName, attribute.transformer == nil
         else { continue }
         missing.append("\(entity.name).\(slot.name) names the transformer “\(name)”")
       }

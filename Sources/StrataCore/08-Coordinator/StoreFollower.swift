@@ -131,7 +131,7 @@ final class StoreFollower: @unchecked Sendable {
       if isAwaited { poke(.written) }
     }
     let others = missed.filter { !$0.isOwn }
-    if reportsChange { queue.async { self.listener.changed(number, others) } }
+    if reportsChange { Errand.hand(to: queue) { self.listener.changed(number, others) } }
   }
 
   /// `tell` says what came of a write that has written nothing: no commit was told with it.
@@ -155,7 +155,7 @@ final class StoreFollower: @unchecked Sendable {
   private func poke(_ event: StoreWatchEvent) {
     if event == .moved, !store.isInPlace { return stop() }
     if isPoked.exchange(true, ordering: .acquiringAndReleasing) { return }
-    queue.async { [weak self] in
+    Errand.hand(to: queue) { [weak self] in
       guard let self else { return }
       isPoked.store(false, ordering: .releasing)
       check()

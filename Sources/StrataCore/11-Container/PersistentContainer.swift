@@ -86,7 +86,9 @@ public final class PersistentContainer: Sendable {
   ) {
     for description in persistentStoreDescriptions {
       if description.shouldAddStoreAsynchronously {
-        DispatchQueue.global(qos: .userInitiated).async { completion(description, self.load(description)) }
+        Errand.hand(to: .global(qos: .userInitiated), isCounted: false) {
+          completion(description, self.load(description))
+        }
       } else {
         completion(description, load(description))
       }
@@ -97,15 +99,15 @@ public final class PersistentContainer: Sendable {
   /// - Throws: the first error: see `PersistentStoreCoordinator.addPersistentStore`. Stores opened before it stay open.
   public func loadPersistentStores() async throws {
     for description in persistentStoreDescriptions {
-      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-        DispatchQueue.global(qos: .userInitiated).async {
-          if let error = self.load(description) {
-            continuation.resume(throwing: error)
-          } else {
-            continuation.resume()
-          }
+      let answer = ErrandAnswer<(any Error)?>()
+      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        Errand.hand(to: .global(qos: .userInitiated), isCounted: false) {
+          answer.give(self.load(description))
+        } then: {
+          continuation.resume()
         }
       }
+      if let error = answer.take() { throw error }
     }
   }
 
@@ -121,6 +123,23 @@ public final class PersistentContainer: Sendable {
     } catch {
       return error
     }
+  }
+
+  /// Closes all stores, for good: what another process, or a container with another version of the model, waits for, and what is to be done before a store's file is deleted
+  /// or moved.
+  ///
+  ///     try container.close()
+  ///
+  /// A container that nobody holds any more closes its stores by itself; a context, a task or an observer may still hold it. Unsaved changes are lost, saves that are under way
+  /// are finished first. Objects in contexts become inaccessible faults, and fetches and saves throw. `loadPersistentStores()` opens the stores again. May be called from any
+  /// thread that is not reading one of the stores; it does not wait for queues of contexts.
+  /// - Throws: `CoreDataError` 134070 when another thread has closed a store meanwhile; all others are closed.
+  public func close() throws {
+    var failure: (any Error)?
+    for store in persistentStoreCoordinator.persistentStores {
+      do { try persistentStoreCoordinator.remove(store) } catch { failure = failure ?? error }
+    }
+    if let failure { throw failure }
   }
 
   /// Makes every save durable that has returned, in all stores, also where ``Durability/relaxed`` or ``Durability/none`` has not flushed it.
@@ -205,7 +224,16 @@ public final class PersistentContainer: Sendable {
     context.name = "background"
     context.mergePolicy = mergePolicy
     context.transactionAuthor = author
-    return try await BackgroundWork(context).run(block)
+    let result: T
+    do {
+      result = try await BackgroundWork(context).run(block)
+    } catch {
+      await context.settleQueue()
+      throw error
+    }
+    // Whoever gives up the container now closes its stores.
+    await context.settleQueue()
+    return result
   }
 }
 

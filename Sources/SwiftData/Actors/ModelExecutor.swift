@@ -1,4 +1,5 @@
 import Dispatch
+import StrataCore
 
 /// What runs the jobs of a model actor.
 public protocol ModelExecutor: Executor {
@@ -26,7 +27,7 @@ public class DefaultSerialModelExecutor: SerialModelExecutor, @unchecked Sendabl
   /// Runs the job behind those that wait.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    Errand.hand(to: queue) { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 
   /// The executor, as the runtime asks for it.

@@ -36,6 +36,7 @@ class AnyCodec {
     switch storage.form {
     case .scalar:
       if let common = common(type) { return common }
+      if let bounded = type as? any BoundedSlotValue.Type { return boundedCodec(bounded) }
       if let scalar = type as? any SlotValue.Type { return scalarCodec(scalar) }
       if let raw = type as? any RawRepresentable.Type, let codec = rawCodec(raw) { return codec }
       return RowBytesCodec<Value>(storage)
@@ -48,6 +49,10 @@ class AnyCodec {
 
   private static func scalarCodec<Value: SlotValue>(_ type: Value.Type) -> AnyCodec {
     RowScalarCodec<Value>()
+  }
+
+  private static func boundedCodec<Value: BoundedSlotValue>(_ type: Value.Type) -> AnyCodec {
+    RowBoundedCodec<Value>()
   }
 
   private static func rawCodec<Value: RawRepresentable>(_ type: Value.Type) -> AnyCodec? {
@@ -126,16 +131,45 @@ final class RowScalarCodec<Value: SlotValue>: PropertyCodec<Value> {
   }
 }
 
+/// A number that the slot holds as one of a type that has more.
+final class RowBoundedCodec<Value: BoundedSlotValue>: PropertyCodec<Value> {
+  override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
+    if let value = Value.read(row, property.slot) { return value }
+    if !row.isFollowed, let stored = Value.unfit(row, property.slot) {
+      row.noteUndecoded(property, UnsuitableValue(value: stored, wanted: "\(Value.self)"))
+    }
+    return nil
+  }
+  override func read(_ row: ModelRow, _ property: ModelProperty) -> Value {
+    readOptional(row, property) ?? Value.shown(property)
+  }
+  override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
+    row.set(property) {
+      Value.unfit(row, property.slot) != nil
+    } by: {
+      Value.write(value, row, property.slot)
+    }
+  }
+}
+
 /// A value of which the slot holds the raw value.
 final class RowRawCodec<Value: RawRepresentable, Raw: SlotValue>: PropertyCodec<Value> {
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
-    guard let raw = Raw.read(row, property.slot) else { return nil }
-    if let value = Self.value(of: raw) { return value }
+    if let value = Raw.read(row, property.slot).flatMap({ Self.value(of: $0) }) { return value }
     // Whoever follows a key path is answered values that nobody has stored.
-    if !row.isFollowed {
-      row.noteUndecoded(property, UnsuitableValue(value: raw, wanted: "raw value of \(Value.self)"))
+    if !row.isFollowed, let stored = Self.unfit(row, property.slot) {
+      row.noteUndecoded(property, UnsuitableValue(value: stored, wanted: "raw value of \(Value.self)"))
     }
     return nil
+  }
+
+  /// What is stored and is no raw value of the type.
+  private static func unfit(_ row: ModelRow, _ slot: Int) -> Any? {
+    guard let raw = Raw.read(row, slot) else {
+      return (Raw.self as? any BoundedSlotValue.Type)?.unfit(row, slot)
+    }
+    if value(of: raw) != nil { return nil }
+    return raw
   }
 
   private static func value(of raw: Raw) -> Value? {
@@ -149,7 +183,7 @@ final class RowRawCodec<Value: RawRepresentable, Raw: SlotValue>: PropertyCodec<
     }
     if row.isFollowed, let value = Self.someCase { return value }
     stop(
-      "\(type(of: row).modelType).\(property.name) has no value, or a raw value that \(Value.self) does not know: \(Raw.read(row, property.slot).map { "\($0)" } ?? "nil")"
+      "\(type(of: row).modelType).\(property.name) has no value, or a raw value that \(Value.self) does not know: \(Self.unfit(row, property.slot).map { "\($0)" } ?? "nil")"
     )
   }
 
@@ -166,7 +200,7 @@ final class RowRawCodec<Value: RawRepresentable, Raw: SlotValue>: PropertyCodec<
 
   override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
     row.set(property) {
-      Raw.read(row, property.slot).map { Self.value(of: $0) == nil } ?? false
+      Self.unfit(row, property.slot) != nil
     } by: {
       Raw.write(value.flatMap { $0.rawValue as? Raw }, row, property.slot)
     }

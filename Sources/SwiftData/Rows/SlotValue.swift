@@ -44,12 +44,22 @@ extension Int16: SlotValue {
   static var absent: Int16 { 0 }
 }
 
+/// A type that has not all the values its slot may hold.
+protocol BoundedSlotValue: SlotValue {
+  /// What another program has stored and is no value of the type; nil where there is no such thing.
+  static func unfit(_ row: ManagedObject, _ slot: Int) -> Any?
+}
+
 /// A number that the slot holds as one of a wider type; nil where another program has stored one that does not fit.
-protocol NarrowSlotValue: SlotValue, FixedWidthInteger {
+protocol NarrowSlotValue: BoundedSlotValue, FixedWidthInteger {
   associatedtype Wide: SlotValue, FixedWidthInteger
 }
 
 extension NarrowSlotValue {
+  static func unfit(_ row: ManagedObject, _ slot: Int) -> Any? {
+    guard let stored = Wide.read(row, slot), Self(exactly: stored) == nil else { return nil }
+    return stored
+  }
   static func read(_ row: ManagedObject, _ slot: Int) -> Self? {
     Wide.read(row, slot).flatMap { Self(exactly: $0) }
   }
@@ -66,9 +76,13 @@ extension UInt16: NarrowSlotValue { typealias Wide = Int32 }
 extension UInt32: NarrowSlotValue { typealias Wide = Int64 }
 
 /// A number beyond those of 64 bits with a sign: a decimal, which is exact and lies where it should when it is sorted by.
-protocol DecimalSlotValue: SlotValue, FixedWidthInteger & UnsignedInteger {}
+protocol DecimalSlotValue: BoundedSlotValue, FixedWidthInteger & UnsignedInteger {}
 
 extension DecimalSlotValue {
+  static func unfit(_ row: ManagedObject, _ slot: Int) -> Any? {
+    guard let stored = row.readDecimal(slot: slot), Self("\(stored)") == nil else { return nil }
+    return stored
+  }
   static func read(_ row: ManagedObject, _ slot: Int) -> Self? {
     row.readDecimal(slot: slot).flatMap { Self("\($0)") }
   }

@@ -18,6 +18,40 @@ final class StoreFactTests {
     return context
   }
 
+  @Test(
+    "Of a store that several coordinators have open, an ID tells the running context's; each takes another's for its own"
+  )
+  func sharedFile() throws {
+    let url = folder.appendingPathComponent("shared")
+    func open() throws -> (NSPersistentStoreCoordinator, NSPersistentStore) {
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: CompanyStand.model())
+      return (
+        coordinator,
+        try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url)
+      )
+    }
+    let all = try [open(), open(), open()]
+    for (number, (coordinator, own)) in all.enumerated() {
+      let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+      context.persistentStoreCoordinator = coordinator
+      let other = all[(number + 1) % all.count].1
+      context.performAndWait {
+        let object = CompanyStand.make("Desk", context)
+        #expect(object.objectID.persistentStore === own)
+        #expect(object.objectID.entity === coordinator.managedObjectModel.entitiesByName["Desk"])
+        context.assign(object, to: other)
+        var metadata = coordinator.metadata(for: other)
+        metadata["note"] = "\(number)"
+        coordinator.setMetadata(metadata, for: other)
+        #expect(coordinator.metadata(for: own)["note"] as? String == "\(number)")
+        #expect(coordinator.url(for: other) == own.url)
+      }
+    }
+    try all[0].0.remove(all[1].1)
+    #expect(all.map { $0.0.persistentStores.count } == [0, 1, 1])
+    #expect(throws: CocoaError.self) { try all[0].0.remove(all[0].1) }
+  }
+
   @Test("Two stores by configurations: objects go where their entity is, fetches cover both")
   func configurations() throws {
     func entity(_ name: String) -> NSEntityDescription {

@@ -215,7 +215,7 @@ struct LightweightMigrationTests {
     try fill()
     let model = Self.first()
     model.entitiesByName["Book"]?.uniquenessConstraints = [["blurb"]]
-    try expectRefusal(model, .migrationConstraintViolation, says: ["Book", "blurb"])
+    try expectRefusal(model, .migrationConstraintViolation, says: ["Book", "blurb", "in the store"])
   }
 
   @Test("rule 307: a relationship that becomes one-to-one is refused where several lead to one object")

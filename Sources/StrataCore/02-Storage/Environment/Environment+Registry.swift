@@ -80,6 +80,7 @@ final class EnvironmentRegistry: @unchecked Sendable {
   /// Reserves a file that must not be open here. The caller must call `settle(identity, nil)`.
   func reserve(_ identity: FileSystem.Identity, path: String, until deadline: ContinuousClock.Instant) throws
   {
+    _ = awaitEnd(atMost: ContinuousClock.now.duration(to: deadline)) { !isOpen(identity) }
     let waitsForOthers = lock.withLock {
       if case .closing(let environment) = entries[identity] { environment.isStuck } else { false }
     }
@@ -125,6 +126,25 @@ final class EnvironmentRegistry: @unchecked Sendable {
     lock.withLock { if case .open = entries[identity] { true } else { false } }
   }
 
+  /// Waits a moment for somebody in this process to close a store that is to be used alone: its owner may have gone out of scope, and be kept by what another thread is
+  /// just letting go of, such as the job of a task that has gone on.
+  ///
+  /// Not longer than `limit`, a second, or a tenth of one while no such work is under way and on the main thread, which others may wait for: a store that is in use is
+  /// refused then.
+  /// - Returns: Whether it is as `isOver` asks.
+  func awaitEnd(atMost limit: Duration = .seconds(1), _ isOver: () -> Bool) -> Bool {
+    let begin = ContinuousClock.now
+    while true {
+      if isOver() { return true }
+      let isBrief = Thread.isMainThread || !Errand.areUnderWay
+      let longest = min(limit, isBrief ? .milliseconds(100) : .seconds(1))
+      let left = longest - begin.duration(to: .now)
+      guard left > .zero else { return false }
+      // Not everything that ends a store wakes others.
+      lock.withLock { _ = lock.wait(until: .now.advanced(by: min(left, .milliseconds(2)))) }
+    }
+  }
+
   /// Whether an environment of this process has its locks in that file.
   func usesLockFile(_ identity: FileSystem.Identity) -> Bool {
     let environments = lock.withLock {
@@ -166,6 +186,7 @@ final class EnvironmentRegistry: @unchecked Sendable {
       }
       if count > 1 {
         entries[environment.identity] = .open(environment, count: count - 1)
+        lock.wakeAll()
         return .nothing
       }
       if !named.isEmpty { named = named.filter { $0.value != environment.identity } }
@@ -212,7 +233,7 @@ extension Environment {
   }
 
   private static func open(
-    _ file: StoreFile, _ options: EnvironmentOptions, _ patience: Patience
+    _ file: StoreFile, _ options: EnvironmentOptions, _ patience: Patience, awaitsEnd: Bool = true
   ) throws -> Environment {
     let registry = EnvironmentRegistry.current
     let (identity, isOurs) = try findOrCreate(file, options)
@@ -222,11 +243,17 @@ extension Environment {
       }
     }
     if let environment = known {
+      let left = patience.left
       do {
         try environment.join(options)
       } catch {
         environment.close()
-        throw error
+        // Who has it open in another way may be about to close it.
+        let isClosed =
+          awaitsEnd && !options.meetsClosing && (error as? StorageError)?.kind == .invalid
+          && patience.wait { _ in registry.awaitEnd(atMost: left) { !registry.isOpen(identity) } }
+        guard isClosed else { throw error }
+        return try open(file, options, patience, awaitsEnd: false)
       }
       return environment
     }

@@ -43,7 +43,8 @@ enum SoleUse {
     let known = try file.lockIdentity()
     // Neither a store nor a process that has one open.
     if status == nil && known == nil { return try body(nil) }
-    if let known, EnvironmentRegistry.current.usesLockFile(known) {
+    let registry = EnvironmentRegistry.current
+    if let known, !registry.awaitEnd({ !registry.usesLockFile(known) }) {
       throw StorageError(
         .busy, operation: "fcntl", path: file.path,
         detail: "The store's file was deleted or replaced while it was open in this process; close it first.")
@@ -80,9 +81,10 @@ enum SoleUse {
   /// - Throws: ``StorageError`` `.busy` when it is.
   static func requireUnused(_ file: StoreFile) throws {
     // No thread of this process opens it meanwhile: closing the descriptor would drop its locks.
-    try EnvironmentRegistry.current.openings.take(file.path) {
+    let registry = EnvironmentRegistry.current
+    try registry.openings.take(file.path) {
       guard let known = try file.lockIdentity() else { return }
-      if EnvironmentRegistry.current.usesLockFile(known) {
+      if !registry.awaitEnd({ !registry.usesLockFile(known) }) {
         throw StorageError(
           .busy, operation: "fcntl", path: file.path,
           detail: "The store is open in this process; close it first. Nothing was changed.")
@@ -139,7 +141,8 @@ extension Environment {
   /// - Throws: ``StorageError`` `.busy` when the store is open elsewhere, in this process or another.
   func requireSoleUse() throws {
     try checkProcess()
-    if EnvironmentRegistry.current.isShared(self) {
+    let registry = EnvironmentRegistry.current
+    if !registry.awaitEnd({ !registry.isShared(self) }) {
       throw StorageError(
         .busy, operation: "open", path: path,
         detail: "The store is open in this process by another coordinator; close it there first.")

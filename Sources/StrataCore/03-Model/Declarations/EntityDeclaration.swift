@@ -73,11 +73,17 @@ public struct PropertyDeclaration: @unchecked Sendable {
   let content: Content
   /// Does once what the attribute's values need: registers a transformer.
   let prepare: (() -> Void)?
+  /// What keeps the values of a transformable attribute whose options name no transformer.
+  let transformer: (any AttributeTransformer)?
 
-  init(_ slot: NamedSlot, _ content: Content, prepare: (() -> Void)? = nil) {
+  init(
+    _ slot: NamedSlot, _ content: Content, prepare: (() -> Void)? = nil,
+    transformer: (any AttributeTransformer)? = nil
+  ) {
     self.slot = slot
     self.content = content
     self.prepare = prepare
+    self.transformer = transformer
   }
 }
 

@@ -222,6 +222,7 @@ extension PropertyDeclaration {
     case .attribute(let type, let isOptional, let defaultValue, let options):
       let attribute = AttributeDescription(name, type, isOptional: isOptional, defaultValue: defaultValue)
       apply(options, to: attribute, &constraints, &indexes)
+      attribute.declaredTransformer = transformer
       return attribute
     case .transient(let type, let isOptional, let defaultValue):
       let attribute = AttributeDescription(name, type, isOptional: isOptional, isTransient: true)

@@ -22,7 +22,10 @@ public class AttributeDescription: PropertyDescription, @unchecked Sendable {
   /// The name of the transformer that makes bytes of a transformable attribute's values, see ``AttributeTransformers``.
   ///
   /// Nil stands for ``PlainValueTransformer``. Part of the version hash of transformable attributes.
-  public var valueTransformerName: String? { willSet { requireMutable("valueTransformerName") } }
+  public var valueTransformerName: String? {
+    willSet { requireMutable("valueTransformerName") }
+    didSet { declaredTransformer = nil }
+  }
   /// The name of the class of a transformable attribute's values. Kept for readers of the model; it has no effect.
   public var attributeValueClassName: String? { willSet { requireMutable("attributeValueClassName") } }
   /// Whether persistent history keeps the last value of a deleted object.
@@ -32,6 +35,16 @@ public class AttributeDescription: PropertyDescription, @unchecked Sendable {
 
   /// What a transient attribute of type undefined starts with, as its class has declared it: of whatever type.
   var declaredDefault: Any? { willSet { requireMutable("declaredDefault") } }
+
+  /// The transformer that the attribute's class has declared with it. What is registered under ``valueTransformerName`` may be for another type, as several have one name.
+  var declaredTransformer: (any AttributeTransformer)? {
+    willSet { requireMutable("declaredTransformer") }
+  }
+
+  /// What makes bytes of a transformable attribute's values; nil when nothing is registered under the name that it has.
+  final var transformer: (any AttributeTransformer)? {
+    declaredTransformer ?? AttributeTransformers.transformer(forName: valueTransformerName)
+  }
 
   /// An attribute without a name yet.
   public init() { super.init(name: "") }

@@ -20,7 +20,7 @@ extension AttributeDescription {
   func encodedDefault() throws -> AttributeValue {
     guard let defaultValue, !isNilValue(defaultValue) else { return .null }
     if let encoded = defaultValue as? EncodedDefault { return .data(encoded.bytes) }
-    guard let transformer = AttributeTransformers.transformer(forName: valueTransformerName) else {
+    guard let transformer else {
       throw UnregisteredTransformer(name: valueTransformerName ?? AttributeTransformers.secureName)
     }
     return .data(try transformer.transform(defaultValue))
@@ -65,6 +65,7 @@ extension ManagedObjectModel {
         continue
       }
       own.defaultValue = (other.property as? AttributeDescription)?.defaultValue
+      own.declaredTransformer = (other.property as? AttributeDescription)?.declaredTransformer
     }
   }
 }

@@ -75,7 +75,7 @@ package struct ResolvedFetchRequest: Sendable {
     }
     limit = request.fetchLimit
     offset = request.fetchOffset
-    source = FetchSource(predicate: request.predicate, sortDescriptors: request.sortDescriptors)
+    source = FetchSource(request)
   }
 
   /// A request for all objects of an entity and its subentities that satisfy a predicate.
@@ -183,9 +183,16 @@ package final class FetchSource: Sendable {
   /// The order.
   package let sortDescriptors: [FetchSort]
 
-  init(predicate: FetchPredicate?, sortDescriptors: [FetchSort]) {
-    self.predicate = predicate
-    self.sortDescriptors = sortDescriptors
+  /// How many objects are looked at together; 0 for all.
+  package let fetchBatchSize: Int
+  /// What is read along with the objects.
+  package let relationshipKeyPathsForPrefetching: [String]
+
+  init<R>(_ request: FetchRequest<R>) {
+    predicate = request.predicate
+    sortDescriptors = request.sortDescriptors
+    fetchBatchSize = request.fetchBatchSize
+    relationshipKeyPathsForPrefetching = request.relationshipKeyPathsForPrefetching
   }
 }
 

@@ -100,7 +100,7 @@ struct DictionaryRequestBuilder {
       entity.attributes[slot].type == .transformable,
       let attribute = entity.entityDescription.slotDescriptions[slot].property as? AttributeDescription
     else { return nil }
-    return AttributeTransformers.transformer(forName: attribute.valueTransformerName)
+    return attribute.transformer
   }
 
   /// The number of what is computed for every row.

@@ -63,6 +63,11 @@ package struct UniquenessViolation: Error, Sendable, CustomStringConvertible {
 
   package init(violations: [ConstraintViolation]) { self.violations = violations }
 
+  /// The same of rows that were all in the store before they were written anew.
+  package var ofStoredRows: UniquenessViolation {
+    UniquenessViolation(violations: violations.map(\.ofStoredRows))
+  }
+
   package var description: String {
     let shown = violations.prefix(5).map { "\($0)" }.joined(separator: " ")
     return violations.count > 5 ? shown + " … and \(violations.count - 5) more." : shown
@@ -97,6 +102,12 @@ package struct ConstraintViolation: Sendable, Hashable, CustomStringConvertible 
     self.primaryKey = primaryKey
     self.otherPrimaryKey = otherPrimaryKey
     self.isInStore = isInStore
+  }
+
+  fileprivate var ofStoredRows: ConstraintViolation {
+    ConstraintViolation(
+      entity: entity, index: index, entityName: entityName, constraint: constraint, primaryKey: primaryKey,
+      otherPrimaryKey: otherPrimaryKey, isInStore: true)
   }
 
   package var description: String {

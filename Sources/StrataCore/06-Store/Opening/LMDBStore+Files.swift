@@ -364,16 +364,17 @@ extension LMDBStore {
     }
   }
 
-  /// Looks whether this process has the store at `url` open: then it can take no other file's place.
+  /// Looks whether this process has the store at `url` open: then it can take no other file's place. One that is being closed is waited for, no longer than `patience` says.
   ///
   /// - Throws: ``StorageError`` `.busy` when it has.
-  static func requireClosed(at url: URL) throws {
+  static func requireClosed(at url: URL, within patience: Duration) throws {
     // Whoever just looks what lies there has closed it again when it is this thread's turn.
     try takeTurn(at: url) {
       let file = try StoreFile(url.path, .system)
-      guard let status = try file.status(), EnvironmentRegistry.current.isOpen(status.identity) else {
-        return
-      }
+      let registry = EnvironmentRegistry.current
+      guard let status = try file.status(),
+        !registry.awaitEnd(atMost: patience, { !registry.isOpen(status.identity) })
+      else { return }
       throw StorageError(
         .busy, operation: "migrate", path: file.path,
         detail: "The store is open in this process; close it first. Nothing was changed.")

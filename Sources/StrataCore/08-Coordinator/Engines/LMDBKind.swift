@@ -67,10 +67,10 @@ struct LMDBKind: StoreEngineKind {
       permission: permission, options: options)
   }
 
-  /// See `LMDBStore.requireClosed(at:)`.
+  /// See `LMDBStore.requireClosed(at:within:)`.
   /// - Throws: ``StorageError`` `.busy` when this process has the store open.
   func requireMigratable(_ description: PersistentStoreDescription) throws {
-    try LMDBStore.requireClosed(at: file(description))
+    try LMDBStore.requireClosed(at: file(description), within: description.timeout)
   }
 
   /// By the file, whatever name leads to it.

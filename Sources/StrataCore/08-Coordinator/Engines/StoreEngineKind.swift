@@ -59,6 +59,10 @@ package protocol StoreEngineKind: Sendable {
   /// Makes an empty store of the one that is there, which nobody may have open. Does nothing when there is none.
   func destroy(_ description: PersistentStoreDescription) throws
 
+  /// The same for a store that the coordinator which asks has open. The kind calls `detach`, which closes it, before it touches the store. The default does so
+  /// first of all; kinds whose stores cannot be destroyed do not call it.
+  func destroy(_ description: PersistentStoreDescription, detaching detach: () throws -> Void) throws
+
   /// Puts a copy of `source`, which may be in use, in the place of the store, which may not.
   func replace(_ description: PersistentStoreDescription, with source: PersistentStoreDescription) throws
 
@@ -89,6 +93,14 @@ extension StoreEngineKind {
   ) throws -> R {
     guard let url = description.url else { return try body() }
     return try EnvironmentRegistry.current.stages.take(url.absoluteString, body)
+  }
+
+  /// Detaches the store and destroys it.
+  /// - Throws: what `detach` and `destroy(_:)` throw.
+  package func destroy(_ description: PersistentStoreDescription, detaching detach: () throws -> Void) throws
+  {
+    try detach()
+    try destroy(description)
   }
 
   /// Replaces the store without detaching it.

@@ -155,10 +155,15 @@ private struct ValueRequest {
     replay.identifierColumn = identifierColumn
     replay.report = { context.tell($0) }
     defer { replay.report = nil }
-    return ProbeRecording.$current.withValue(replay) {
-      rows.map { row in
-        replay.row = row.values
-        return make(replay)
+    let reading = ValueReading()
+    return try ValueReading.$current.withValue(reading) {
+      try ProbeRecording.$current.withValue(replay) {
+        try rows.map { row in
+          replay.row = row.values
+          let made = make(replay)
+          try reading.check()
+          return made
+        }
       }
     }
   }
@@ -184,15 +189,31 @@ private final class ValuePlan {
   func column<Root: ManagedObject, Value>(_ keyPath: KeyPath<Root, Value>) throws -> ValueColumn<Root, Value>
   {
     let reads = try PredicateTranslationError.naming(.value) {
-      try KeyPathNames.reads(of: keyPath, from: entity, schema)
+      try KeyPathNames.reads(of: keyPath, from: entity, schema, asValue: true)
     }
     let type = Self.unwrapped(Value.self)
     if !(type is any StoredAttribute.Type) || type is any NarrowInteger.Type { hasForms = true }
-    var name = ""
+    var base = ""
     var steps: [Int] = []
+    var elements: [Int: Int] = [:]
     for read in reads {
-      name += (name.isEmpty ? "" : ".") + schema.entities[read.entity].attributes[read.slot].name
-      steps.append(place(name) { .property(name) })
+      let owner = schema.entities[read.entity]
+      let attribute = owner.attributes[read.slot]
+      // The accessor reads the whole of a composite attribute, which is in the columns of all its elements.
+      let parts = leaves(of: attribute.composite.map { owner.attributes[$0] } ?? attribute, owner)
+      for slot in parts {
+        let name = base + owner.attributes[slot].name
+        elements[slot] = place(name) { .property(name) }
+      }
+      if let column = elements[read.slot] {
+        steps.append(column)
+      } else if let first = parts.first.flatMap({ elements[$0] }) {
+        // The whole: equal where all elements are.
+        steps.append(first)
+        ends += leaves(of: attribute, owner).compactMap { elements[$0] }
+      }
+      if parts == [read.slot] { elements = [:] }
+      base += attribute.name + "."
     }
     let endsAtObject =
       reads.last.map { schema.entities[$0.entity].relationship(slot: $0.slot) != nil } ?? true
@@ -204,7 +225,14 @@ private final class ValuePlan {
         .value, expression: "key path from \(Root.self) to \(Value.self)",
         reason: "objects are no values: go on to one of their attributes, or to objectID")
     }
-    return ValueColumn(keyPath: keyPath, probe: root, steps: steps, isIdentifier: endsAtObject)
+    return ValueColumn(
+      keyPath: keyPath, probe: root, steps: steps, elements: elements, isIdentifier: endsAtObject)
+  }
+
+  /// The slots with the values of an attribute: its own, or those of a composite one's elements.
+  private func leaves(of attribute: AttributeSchema, _ owner: EntitySchema) -> [Int] {
+    guard attribute.type == .composite else { return [attribute.slot] }
+    return KeyPathNames.elements(of: attribute, owner).filter { owner.attributes[$0].type != .composite }
   }
 
   /// The rows of a request, each tuple once. Behind relationships all of them are fetched: the objects that they lead to are no part of the tuples.
@@ -249,6 +277,8 @@ private struct ValueColumn<Root: ManagedObject, Value> {
   let probe: Root
   /// The columns of what the key path reads, one after the other.
   let steps: [Int]
+  /// The columns of a composite attribute's elements, by slot.
+  let elements: [Int: Int]
   let isIdentifier: Bool
 
   func value(_ replay: ProbeRecording) -> Value {
@@ -259,6 +289,7 @@ private struct ValueColumn<Root: ManagedObject, Value> {
       trap("a row of values has no ID where \(Root.self) has one.")
     }
     replay.steps = steps
+    replay.elements = elements
     replay.depth = 0
     return probe[keyPath: keyPath]
   }

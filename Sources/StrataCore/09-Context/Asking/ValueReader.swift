@@ -42,16 +42,20 @@ struct ValueReader<Value: ManagedValue> {
   }
 
   /// The values, in order.
-  /// - Throws: what the store throws for the members of relationships.
+  /// - Throws: what the store throws for the members of relationships; `CoreDataError` for a property without a value for which nothing stands.
   mutating func values() throws -> [Value] {
     defer { for standIn in standIns.values { standIn.object.endStandingIn() } }
     var result: [Value] = []
     result.reserveCapacity(matches.count)
-    for place in matches.indices {
-      if let plain = plainRow(place) {
-        result.append(try value(of: plain.row, plain.bound, place))
-      } else {
-        result.append(value(of: matches[place].object(in: context, layers)))
+    let reading = ValueReading()
+    try ValueReading.$current.withValue(reading) {
+      for place in matches.indices {
+        if let plain = plainRow(place) {
+          result.append(try value(of: plain.row, plain.bound, place))
+        } else {
+          result.append(value(of: matches[place].object(in: context, layers)))
+        }
+        try reading.check()
       }
     }
     return result
@@ -185,5 +189,23 @@ extension ManagedObject {
     relations = nil
     snapshot = nil
     becomeForgotten()
+  }
+}
+
+/// A fetch of values that is under way: a property that has no value, and for which nothing stands, makes it throw.
+final class ValueReading: @unchecked Sendable {
+  // @unchecked Sendable: made, used and dropped inside one call, on one thread; task-local values must be Sendable.
+
+  /// The fetch on this thread.
+  @TaskLocal static var current: ValueReading?
+
+  private var failure: CoreDataError?
+
+  /// Notes why the value that is being made is none; the first reason counts.
+  func fail(_ error: CoreDataError) { failure = failure ?? error }
+
+  /// - Throws: the reason why the value made last is none.
+  func check() throws {
+    if let failure { throw failure }
   }
 }

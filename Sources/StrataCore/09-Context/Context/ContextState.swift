@@ -9,6 +9,8 @@ struct SavingState {
   var watch: SaveWatch?
   /// Those who asked for a save while one was under way.
   var waiting: [CheckedContinuation<Void, any Error>] = []
+  /// Those whose save is over, who go on when the event is.
+  private var departing: [Rider] = []
   /// Guards against hooks and observers that call back into a save.
   private(set) var isRunning = false
   /// A save is about to write what is edited: that need not be captured for a first child.
@@ -113,6 +115,26 @@ struct SavingState {
   mutating func takeWaiting() -> [CheckedContinuation<Void, any Error>] {
     defer { waiting = [] }
     return waiting
+  }
+
+  /// Somebody who has asked for a save, and what came of it.
+  struct Rider: Sendable {
+    fileprivate let continuation: CheckedContinuation<Void, any Error>
+    fileprivate let result: Result<Void, any Error>
+
+    func goOn() { continuation.resume(with: result) }
+  }
+
+  /// The save of these is over.
+  mutating func depart(
+    _ riders: [CheckedContinuation<Void, any Error>], _ result: Result<Void, any Error>
+  ) {
+    for rider in riders { departing.append(Rider(continuation: rider, result: result)) }
+  }
+
+  mutating func takeDeparting() -> [Rider] {
+    defer { departing = [] }
+    return departing
   }
 
   mutating func takeSettled() -> ManagedObjectContext.SettledRows {

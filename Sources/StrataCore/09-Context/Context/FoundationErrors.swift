@@ -27,7 +27,7 @@ package enum FoundationErrors {
     }
   }
 
-  /// Foundation's code for what is wrong with a file; nil for what is a matter of stores.
+  /// Foundation's code for what is wrong with a file, Core Data's for a store that was removed from its coordinator meanwhile; nil for what else is a matter of stores.
   private static func fileCode(of error: StorageError) -> CocoaError.Code? {
     switch error.kind {
     case .notADatabase:
@@ -44,6 +44,7 @@ package enum FoundationErrors {
     case .readOnlyMedia: return .fileWriteVolumeReadOnly
     case .diskFull, .mapFull: return .fileWriteOutOfSpace
     case .invalid where error.code == ENAMETOOLONG: return .fileWriteInvalidFileName
+    case .closed: return CocoaError.Code(rawValue: CoreDataError.Code.persistentStoreOperation.rawValue)
     default: return nil
     }
   }

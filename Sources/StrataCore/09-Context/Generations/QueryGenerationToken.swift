@@ -18,15 +18,23 @@ public final class QueryGenerationToken: NSObject, NSCopying, NSSecureCoding, Se
   /// Stands for the newest commit at the moment of the next read.
   public static let current = QueryGenerationToken(snapshots: [:], limit: nil)
 
-  /// Nil once the generation has ended.
-  private let snapshots: Mutex<[Int: any StoreSnapshot]?>
+  /// What can be read.
+  let held: HeldSnapshots
+  /// Ends the generation after `limit`; it goes with the token.
+  private let timer = Mutex<(any DispatchSourceTimer)?>(nil)
   private let birth = ContinuousClock.now
   private let limit: Duration?
 
   private init(snapshots: [Int: any StoreSnapshot], limit: Duration?) {
-    self.snapshots = Mutex(snapshots)
+    held = HeldSnapshots(snapshots)
     self.limit = limit
     super.init()
+  }
+
+  deinit {
+    // A timer that is not cancelled stays until its time has come.
+    timer.withLock { $0?.cancel() }
+    held.end()
   }
 
   public static var supportsSecureCoding: Bool { true }
@@ -36,7 +44,7 @@ public final class QueryGenerationToken: NSObject, NSCopying, NSSecureCoding, Se
     guard coder.decodeObject(of: NSString.self, forKey: Self.codingKey) == Self.codedCurrent else {
       return nil
     }
-    snapshots = Mutex([:])
+    held = HeldSnapshots([:])
     limit = nil
     super.init()
   }
@@ -65,26 +73,33 @@ public final class QueryGenerationToken: NSObject, NSCopying, NSSecureCoding, Se
     var snapshots: [Int: any StoreSnapshot] = [:]
     for binding in bindings { snapshots[binding.index] = try binding.store.makeSnapshot() }
     let token = QueryGenerationToken(snapshots: snapshots, limit: limit)
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + limit.seconds) { [weak token] in
-      token?.end()
-    }
+    token.endLater(limit)
     return token
+  }
+
+  private func endLater(_ limit: Duration) {
+    let held = held
+    timer.withLock { timer in
+      let new = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
+      new.setEventHandler { held.end() }
+      new.schedule(deadline: .now() + limit.seconds)
+      new.activate()
+      timer = new
+    }
   }
 
   /// How long the generation has been held; zero for `current`.
   public var age: Duration { limit == nil ? .zero : ContinuousClock.now - birth }
 
   /// Whether it can still be read: false once it has lived as long as the coordinator lets generations live.
-  public var isAlive: Bool { snapshots.withLock { $0 != nil } }
+  public var isAlive: Bool { held.snapshots.withLock { $0 != nil } }
 
   /// Whether there is no store in it: none of them can be pinned.
-  var isEmpty: Bool { snapshots.withLock { $0?.isEmpty ?? false } }
-
-  private func end() { snapshots.withLock { $0 = nil } }
+  var isEmpty: Bool { held.snapshots.withLock { $0?.isEmpty ?? false } }
 
   /// The commit of one store. A store that was added later has none, and shows nothing (rule 294).
   func reading(_ binding: StoreBinding) throws -> any StoreReading {
-    let found = snapshots.withLock { $0.map { $0[binding.index] } }
+    let found = held.snapshots.withLock { $0.map { $0[binding.index] } }
     switch found {
     case .some(.some(let snapshot)): return snapshot
     case .some(nil): return NoReading(storeIdentifier: binding.store.identifier)
@@ -95,6 +110,16 @@ public final class QueryGenerationToken: NSObject, NSCopying, NSSecureCoding, Se
           + "(queryGenerationLimit). Pin a new one with setQueryGenerationFrom(.current).")
     }
   }
+}
+
+/// The snapshots of a generation, by the indexes of their stores.
+final class HeldSnapshots: Sendable {
+  /// Nil once the generation has ended.
+  let snapshots: Mutex<[Int: any StoreSnapshot]?>
+
+  init(_ snapshots: [Int: any StoreSnapshot]) { self.snapshots = Mutex(snapshots) }
+
+  func end() { snapshots.withLock { $0 = nil } }
 }
 
 /// The generation of a context on a coordinator and of all contexts above it (rule 168).

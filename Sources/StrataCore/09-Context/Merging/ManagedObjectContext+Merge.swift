@@ -18,7 +18,8 @@ final class CommitListener: CommitObserver, @unchecked Sendable {
   /// A sibling has saved: merges its changes on the context's queue, behind what is already waiting there.
   func coordinatorDidCommit(_ notice: CommitNotice) {
     if let inbox { return inbox.put(notice) }
-    queue?.async {
+    guard let queue else { return }
+    Errand.hand(to: queue) {
       guard let context = self.context else { return }
       ThreadScope.current.run(in: context) { context.mergeBySlices(notice) }
     }

@@ -150,6 +150,7 @@ extension ManagedObjectContext {
     strata.dropCaptured()
     saving.flight?.isForgotten = true
     saving.mergedMeanwhile = []
+    let gone = newRecordsForOthers()
     var identifiers: [ManagedObjectID] = []
     stores.forEachLive { identifiers.append($0.objectID) }
     stores.forEach { $0.becomeForgotten() }
@@ -159,6 +160,7 @@ extension ManagedObjectContext {
       object.state.touch()
     }
     forgetPending()
+    for (home, key) in gone { changes.noteGone(home, key) }
     deletions.stopPropagating()
     failures.unfinished = []
     duplicates.reset()
@@ -188,6 +190,7 @@ extension ManagedObjectContext {
     checkAccess()
     tellChanges()
     strata.dropCaptured()
+    let gone = newRecordsForOthers()
     deletions.stopPropagating()
     let untied = changes.silentlyUntied
     for objects in [changes.inserted, changes.updated, changes.deleted, untied] {
@@ -221,6 +224,8 @@ extension ManagedObjectContext {
       object.state.endDeparture()
     }
     forgetPending()
+    // Children may lead something to what was new here.
+    for (home, key) in gone { changes.noteGone(home, key) }
     failures.unfinished = []
     duplicates.forgetPending()
     if !strata.isEmpty { forgetAllMembers() }

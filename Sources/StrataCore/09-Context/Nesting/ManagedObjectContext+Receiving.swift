@@ -47,7 +47,9 @@ extension ManagedObjectContext {
       for change in save {
         forgetMembers(changedBy: change)
         if change.kind == .delete, lost.contains(change.identifier) {
-          changes.noteWithdrawnByChildren(change.bound, change.primaryKey)
+          changes.noteGone(change.bound, change.primaryKey)
+        } else if change.kind == .insert {
+          changes.noteBack(change.place)
         }
         if undoRecorder?.isEnabled == true {
           applyUndoably(change, deletedBefore)
@@ -64,7 +66,7 @@ extension ManagedObjectContext {
   /// A child may lead others to what is deleted here, by itself or by another child, without knowing. The next save lets go of it; until then relationships do not
   /// show it (rule 216).
   private func noteLinksToDeleted(_ save: [StratumRow]) {
-    let deletesItself = changes.deletedCount > 0
+    let deletesItself = changes.deletedCount > 0 || !changes.gone.isEmpty
     for change in save {
       if change.kind != .delete {
         if deletesItself { noteLinksToDeleted(change) }

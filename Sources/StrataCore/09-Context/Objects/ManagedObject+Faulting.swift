@@ -45,6 +45,7 @@ extension ManagedObject {
   private final func fireSlowly() {
     if context == nil, !state.contains(.probe) {
       // It is not read for any more: what it shows is the last that was known.
+      if snapshot == nil { noteReadWithoutContext() }
       return
     }
     if state.contains(.inserted) {

@@ -31,23 +31,26 @@ enum KeyPathNames {
   /// The properties that a key path reads, each of the object that the one before leads to. None of a key path to the object
   /// itself, or to its own `objectID`.
   ///
+  /// - Parameter asValue: Whether the property's value is asked for, which of a transformable attribute can be had and not compared.
   /// - Throws: ``PredicateTranslationError`` when it reads none, computes something of one, or reads several side by side.
-  static func reads(of keyPath: AnyKeyPath, from entity: EntitySchema, _ schema: Schema) throws
-    -> [ProbeRecording.Read]
-  {
+  static func reads(
+    of keyPath: AnyKeyPath, from entity: EntitySchema, _ schema: Schema, asValue: Bool = false
+  ) throws -> [ProbeRecording.Read] {
     if let standIn = entity.managedObjectClass as? any KeyPathStandIn.Type,
       let name = standIn.propertyName(of: keyPath), let slot = entity.slot(named: name)
     {
       return [ProbeRecording.Read(entity: entity.number, slot: slot)]
     }
-    return try schema.memo.answer(to: Question(entity: entity.number, keyPath: keyPath)) {
-      try follow(keyPath, from: entity, schema)
+    let question = Question(entity: entity.number, keyPath: keyPath, asValue: asValue)
+    return try schema.memo.answer(to: question) {
+      try follow(keyPath, from: entity, schema, asValue: asValue)
     }
   }
 
   private struct Question: Hashable {
     let entity: Int
     let keyPath: AnyKeyPath
+    let asValue: Bool
   }
 
   private static func fault(_ keyPath: AnyKeyPath, _ reason: String) -> PredicateTranslationError {
@@ -56,9 +59,9 @@ enum KeyPathNames {
       reason: reason)
   }
 
-  private static func follow(_ keyPath: AnyKeyPath, from entity: EntitySchema, _ schema: Schema) throws
-    -> [ProbeRecording.Read]
-  {
+  private static func follow(
+    _ keyPath: AnyKeyPath, from entity: EntitySchema, _ schema: Schema, asValue: Bool
+  ) throws -> [ProbeRecording.Read] {
     let enumeration = enumeration(type(of: keyPath).valueType)
     let answers = answers(of: enumeration)
     let recording = ProbeRecording(schema, answers.first ?? .first)
@@ -98,6 +101,18 @@ enum KeyPathNames {
         return reads.dropLast() + [ProbeRecording.Read(entity: last.entity, slot: slot)]
       }
     }
+    if attribute.type == .composite, ownerType == nil {
+      let slot = try handedOut(of: attribute, in: owner, by: keyPath, reads, from: entity, schema)
+      return reads.dropLast() + [ProbeRecording.Read(entity: last.entity, slot: slot)]
+    }
+    if asValue, attribute.type == .transformable, ownerType == nil {
+      guard let whole = recording.wholeType,
+        unwrappedType(type(of: keyPath).valueType) == unwrappedType(whole)
+      else {
+        throw fault(keyPath, "it computes something of \(attribute.name): only the whole value is fetched")
+      }
+      return reads
+    }
     if ProbeRecording.value(attribute.type, .first).isNull {
       throw fault(keyPath, "\(attribute.name) is of type \(attribute.type), whose values are not compared")
     }
@@ -116,6 +131,92 @@ enum KeyPathNames {
       }
     }
     return reads
+  }
+
+  /// The slot of the element that a key path hands out of a composite attribute, whatever its value; of the attribute itself for the whole.
+  private static func handedOut(
+    of attribute: AttributeSchema, in owner: EntitySchema, by keyPath: AnyKeyPath,
+    _ reads: [ProbeRecording.Read], from entity: EntitySchema, _ schema: Schema
+  ) throws -> Int {
+    var candidates: [Int: Set<AttributeValue>]?
+    for round in 0..<CompositeSamples.rounds {
+      let recording = ProbeRecording(schema, .sample(round))
+      let (again, result, _) = try read(keyPath, of: entity, recording)
+      guard again == reads else {
+        throw fault(keyPath, "it computes something of \(attribute.name)")
+      }
+      guard let given = recording.composite else {
+        // A value that cannot be given cannot be seen again. What has its type is taken for it.
+        if let whole = recording.wholeType, unwrappedType(type(of: keyPath).valueType) == whole {
+          return attribute.slot
+        }
+        throw fault(
+          keyPath,
+          "no values of \(attribute.name) can be made to follow it on: name the element, as in Attribute(\"\(attribute.name).…\")"
+        )
+      }
+      var values: [Int: Any] = [attribute.slot: given]
+      collect(given, attribute, owner, &values)
+      let slots = candidates.map { Array($0.keys) } ?? [attribute.slot] + elements(of: attribute, owner)
+      var left: [Int: Set<AttributeValue>] = [:]
+      for slot in slots where isSame(result, values[slot], owner.attributes[slot]) {
+        let value = values[slot].flatMap { AttributeValue($0, type: owner.attributes[slot].type) } ?? .null
+        left[slot] = (candidates?[slot] ?? []).union([value])
+      }
+      candidates = left
+    }
+    // Of an element that has one value in all of them nothing can be seen.
+    let found = (candidates ?? [:]).filter { slot, values in
+      owner.attributes[slot].type == .composite || values.count > 1
+    }
+    guard found.count == 1, let slot = found.keys.first else {
+      throw fault(
+        keyPath,
+        "it computes something of \(attribute.name), or its element cannot be told from others: name it, as in Attribute(\"\(attribute.name).…\")"
+      )
+    }
+    return slot
+  }
+
+  /// The slots of everything in a composite attribute.
+  static func elements(of attribute: AttributeSchema, _ owner: EntitySchema) -> [Int] {
+    attribute.elements.flatMap { [$0] + elements(of: owner.attributes[$0], owner) }
+  }
+
+  private static func collect(
+    _ given: [String: Any], _ attribute: AttributeSchema, _ owner: EntitySchema, _ values: inout [Int: Any]
+  ) {
+    for slot in attribute.elements {
+      let element = owner.attributes[slot]
+      values[slot] = given[element.elementName]
+      if let inner = given[element.elementName] as? [String: Any] { collect(inner, element, owner, &values) }
+    }
+  }
+
+  /// Whether what a key path has led to is the value that an element was given.
+  private static func isSame(_ result: Any, _ given: Any?, _ attribute: AttributeSchema) -> Bool {
+    guard let given else { return isNilValue(result) }
+    if isNilValue(result) { return false }
+    if attribute.type == .composite {
+      guard let whole = result as? any CompositeValue, let given = given as? [String: Any] else {
+        return false
+      }
+      return isSame(whole.elementValues, given)
+    }
+    let stored = (result as? any RawRepresentable)?.rawValue ?? result
+    guard let found = AttributeValue(stored, type: attribute.type) else { return false }
+    return found == AttributeValue(given, type: attribute.type)
+  }
+
+  private static func isSame(_ one: [String: Any], _ other: [String: Any]) -> Bool {
+    one.count == other.count
+      && one.allSatisfy { name, value in
+        guard let given = other[name] else { return false }
+        if let value = value as? [String: Any], let given = given as? [String: Any] {
+          return isSame(value, given)
+        }
+        return AttributeValue(value, type: .undefined) == AttributeValue(given, type: .undefined)
+      }
   }
 
   private static func read(
@@ -163,9 +264,9 @@ enum KeyPathNames {
 
   /// The type, or what it is an optional of, when it is an enumeration whose cases have raw values.
   private static func enumeration(_ type: Any.Type) -> (any RawRepresentable.Type)? {
-    var type = type
-    while let optional = type as? any OptionalValue.Type { type = optional.wrapped }
-    guard let raw = type as? any RawRepresentable.Type, raw.takesSomeValuesOnly else { return nil }
+    guard let raw = unwrappedType(type) as? any RawRepresentable.Type, raw.takesSomeValuesOnly else {
+      return nil
+    }
     return raw
   }
 
@@ -192,6 +293,12 @@ enum KeyPathNames {
     if AttributeValue(result, type: attribute.type) == given { return true }
     guard let raw = result as? any RawRepresentable else { return false }
     return AttributeValue(raw.rawValue, type: attribute.type) == given
+  }
+
+  private static func unwrappedType(_ type: Any.Type) -> Any.Type {
+    var type = type
+    while let optional = type as? any OptionalValue.Type { type = optional.wrapped }
+    return type
   }
 
   private static func unwrapped(_ any: Any) -> Any {

@@ -30,7 +30,7 @@ final class PredicateLowering {
   private var variables: [PredicateExpressions.VariableID: LoweredPart] = [:]
   private var members = 0
   /// The path of names that a key path of a structure means which a composite attribute holds.
-  var elementName: (AnyKeyPath) -> String? = { _ in nil }
+  var elementName: (AnyKeyPath) -> String? = { CompositeSamples.elementName($0) }
 
   init(_ schema: Schema) { self.schema = schema }
 

@@ -31,6 +31,9 @@ extension PredicateLowering {
     case (.order(let first, let second, let options), .constant(let result as ComparisonResult)),
       (.constant(let result as ComparisonResult), .order(let first, let second, let options)):
       return .compare(FetchComparison(first, result.operation, second, options: options))
+    case (.value(let composite), .constant(let whole as any CompositeValue)),
+      (.constant(let whole as any CompositeValue), .value(let composite)):
+      return Self.isEqual(composite, type(of: whole).elements, whole.elementValues)
     default: break
     }
     if case .condition(let predicate, let guards) = left {
@@ -40,6 +43,21 @@ extension PredicateLowering {
       return try equality(predicate, guards, value(left, of: lhs), value(right, of: rhs))
     }
     return .compare(FetchComparison(try value(left, of: lhs), .equal, try value(right, of: rhs)))
+  }
+
+  /// A composite attribute is a value where each of its elements is that of the value.
+  private static func isEqual(
+    _ composite: FetchExpression, _ elements: [AttributeDescription], _ values: [String: Any]
+  ) -> FetchPredicate {
+    .and(
+      elements.map { element in
+        let place = Self.path(composite, element.name)
+        if let inner = element as? CompositeAttributeDescription {
+          return isEqual(place, inner.elements, values[element.name] as? [String: Any] ?? [:])
+        }
+        let value = AttributeValue(values[element.name], type: element.attributeType) ?? .null
+        return .compare(FetchComparison(place, .equal, .constant(value)))
+      })
   }
 
   /// A condition compared with a value, mostly `true`, `false` or nil.

@@ -32,6 +32,8 @@ final class ProbeRecording: @unchecked Sendable {
     case second
     /// A raw value of an enumeration.
     case raw(Any)
+    /// One of several values of a composite attribute, of ``CompositeSamples``.
+    case sample(Int)
     /// What a row of values has: the accessors make of it what they make of an object's.
     case row
   }
@@ -44,12 +46,21 @@ final class ProbeRecording: @unchecked Sendable {
   /// Those whose values no probe can be given: nothing can be said of what is made of them.
   private(set) var opaque: Set<Read> = []
 
+  /// The elements that a composite attribute has answered; nil when no value can be made of samples.
+  var composite: [String: Any]?
+  /// The type of the composite or transformable attribute that was read last.
+  var wholeType: Any.Type?
+  /// Which of several values composite attributes have.
+  var round: Int { if case .sample(let round) = answer { round } else { 0 } }
+
   /// Whether a row answers, so that the values are those of an object.
   var isReplaying: Bool { if case .row = answer { true } else { false } }
   /// The row that answers.
   var row: [FetchedDictionary.Value] = []
   /// Its columns for what the key path reads, one behind the other.
   var steps: [Int] = []
+  /// Its columns for the elements of the composite attribute at the end, by slot.
+  var elements: [Int: Int] = [:]
   /// How many relationships have been followed.
   var depth = 0
   /// The row's column with the ID of its object, if it has one.
@@ -72,7 +83,8 @@ final class ProbeRecording: @unchecked Sendable {
   /// What the attribute in `slot` of `probe` answers.
   func value(_ slot: Int, of probe: ManagedObject) -> AttributeValue {
     if case .row = answer {
-      if depth < steps.count, case .value(let value) = row[steps[depth]] { return value }
+      let column = elements[slot] ?? (depth < steps.count ? steps[depth] : nil)
+      if let column, case .value(let value) = row[column] { return value }
       return .null
     }
     note(slot, of: probe)
@@ -107,7 +119,7 @@ final class ProbeRecording: @unchecked Sendable {
   static func value(_ type: AttributeType, _ answer: Answer) -> AttributeValue {
     var isSecondRound = false
     switch answer {
-    case .first, .row: break
+    case .first, .row, .sample: break
     case .second: isSecondRound = true
     case .raw(let raw): if let value = AttributeValue(raw, type: type) { return value }
     }

@@ -110,7 +110,7 @@ extension ManagedObjectContext {
   @_disfavoredOverload public func perform(_ block: @escaping @Sendable () -> Void) {
     guard let queue = queue.queue else { trapHasNoQueue("perform") }
     flushCurrentContext()
-    queue.async { self.runAsEvent(block) }
+    Errand.hand(to: queue) { self.runAsEvent(block) }
   }
 
   /// Runs `block` on the context's queue and waits for it. May be called from any thread, and re-entrantly: inside the
@@ -180,35 +180,44 @@ extension ManagedObjectContext {
   @_disfavoredOverload public func perform<T: Sendable>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws -> T
   ) async throws -> T {
-    try await withCheckedThrowingContinuation { continuation in
+    let answer = ErrandAnswer<Result<T, any Error>>()
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       enqueue(schedule) {
-        let result = Result(catching: block)
-        return { continuation.resume(with: result) }
+        answer.give(Result(catching: block))
+      } then: {
+        continuation.resume()
       }
     }
+    return try answer.take().get()
   }
 
   /// Runs `block`, which cannot fail, on the context's queue and returns its value.
   @_disfavoredOverload public func perform<T: Sendable>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () -> T
   ) async -> T {
-    await withCheckedContinuation { continuation in
+    let answer = ErrandAnswer<T>()
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       enqueue(schedule) {
-        let value = block()
-        return { continuation.resume(returning: value) }
+        answer.give(block())
+      } then: {
+        continuation.resume()
       }
     }
+    return answer.take()
   }
 
-  /// Runs `job`, then what it returns: the waiting task goes on when the event is over and its changes are processed.
-  private func enqueue(_ schedule: ScheduledTaskType, _ job: @escaping @Sendable () -> () -> Void) {
+  /// Runs `job`, then `then`: the waiting task goes on when the event is over, its changes are processed, and nothing holds the context for it any more.
+  private func enqueue(
+    _ schedule: ScheduledTaskType, _ job: @escaping @Sendable () -> Void,
+    then: @escaping @Sendable () -> Void
+  ) {
     if schedule == .immediate, ThreadScope.current.holds(self) {
-      ThreadScope.current.run(in: self, job)()
-      return
+      ThreadScope.current.run(in: self, job)
+      return then()
     }
     guard let queue = queue.queue else { trapHasNoQueue("perform") }
     flushCurrentContext()
-    queue.async { self.runAsEvent(job)() }
+    Errand.hand(to: queue, { self.runAsEvent(job) }, then: then)
   }
 
   /// Runs one enqueued block as an event of its own.

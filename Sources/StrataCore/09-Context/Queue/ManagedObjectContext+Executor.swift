@@ -22,9 +22,20 @@ extension ManagedObjectContext: SerialExecutor {
       )
     }
     let job = UnownedJob(job)
-    queue.async { self.runAsEvent { job.runSynchronously(on: self.asUnownedSerialExecutor()) } }
+    // The job itself has its task go on elsewhere: who then gives up the actor may find the context held for a moment.
+    Errand.hand(to: queue) {
+      self.runAsEvent { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
   }
 
   /// Traps when the caller is not where the context may be used. Called by `assumeIsolated` and its like.
   public func checkIsolated() { checkAccessAlways() }
+
+  /// Returns when the queue has let go of all that has run on it. For who has been there as a job.
+  func settleQueue() async {
+    guard let queue = queue.queue else { return }
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      queue.async { continuation.resume() }
+    }
+  }
 }

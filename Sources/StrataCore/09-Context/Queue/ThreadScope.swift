@@ -127,3 +127,10 @@ final class ThreadScope {
     return key
   }()
 }
+
+extension ManagedObjectContext {
+  /// The coordinators of the contexts that the calling thread has entered, of the innermost first.
+  package static var enteredCoordinators: [PersistentStoreCoordinator] {
+    ThreadScope.current.entered.reversed().map(\.coordinator)
+  }
+}

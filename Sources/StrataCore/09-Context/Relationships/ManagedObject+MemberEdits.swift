@@ -66,9 +66,9 @@ extension ManagedObject {
   final func positionBeneath(_ state: RelationState, _ member: UInt64) throws -> UInt64? {
     let relationship = state.relationship
     guard let context, isReadThrough(state, context) else {
-      let base = isMarkedInserted ? state.base ?? [] : loadedState(relationship).base ?? []
-      if relationship.isOrdered { return base.first { $0.member == member }?.position }
-      return state.baseContains(member) ? 0 : nil
+      if !isMarkedInserted { _ = loadedState(relationship) }
+      let place = state.basePlace(member)
+      return relationship.isOrdered ? place : place.map { _ in 0 }
     }
     guard let binding = context.coordinator.binding(home.storeIndex) else {
       throw Self.storeIsRemoved(objectID)
@@ -111,6 +111,21 @@ extension ManagedObject {
       let known = relations?.known(relationship), known.base != nil
     else { return nil }
     return visibleMembers(known).compactMap { context.object($0.member, inStore: home.storeIndex) }
+  }
+
+  /// The state of the members of the relationship in `slot`; nil when what is shown depends on more than that, as it does while deleted objects are hidden.
+  /// - Parameter reads: Whether members that are not known, or not any more, are read. Otherwise it is the state of ``membersAtHand(slot:)``.
+  package final func membersMoment(slot: Int, reads: Bool) -> MembersMoment? {
+    guard let context, let relationship = home.entity.relationship(slot: slot),
+      let state = reads ? loadedState(relationship) : relations?.known(relationship), state.base != nil,
+      !context.deletions.mayHide, relationship.inverse != nil || !context.hasDeletions
+    else { return nil }
+    return state.moment()
+  }
+
+  /// What has moved.
+  package final func member(of step: MembersMoment.Step) -> ManagedObject? {
+    context?.object(step.member, inStore: home.storeIndex)
   }
 
   @inline(never)

@@ -75,7 +75,10 @@ extension ManagedObject {
     guard let context else {
       if self.state.contains(.probe) { ProbeRecording.current?.note(relationship.slot, of: self) }
       // Detached: what was known last is all there is.
-      if state.base == nil { state.setBase([], epoch: 0) }
+      if state.base == nil {
+        noteReadWithoutContext()
+        state.setBase([], epoch: 0)
+      }
       return state
     }
     context.flushAncestors()
@@ -96,10 +99,11 @@ extension ManagedObject {
       relationship.inverse != nil || !context.hasDeletions
     else { return memberList(relationship).count }
     let known = relations?.known(relationship)
-    let pending = known?.pending ?? []
-    if known?.isFault(epoch: context.epoch(of: relationship)) == false || pending.count > Self.mostLookUps {
+    if known?.isFault(epoch: context.epoch(of: relationship)) == false {
       return memberList(relationship).count
     }
+    let pending = known?.pending ?? []
+    if pending.count > Self.mostLookUps { return memberList(relationship).count }
     do {
       guard let binding = context.coordinator.binding(home.storeIndex) else {
         throw Self.storeIsRemoved(objectID)
@@ -163,7 +167,11 @@ extension ManagedObject {
   final func members(_ relationship: RelationshipSchema, isAsked: Bool = true) -> [ManagedObject] {
     let state = loadedState(relationship)
     let list = visibleMembers(state)
-    guard let context, let store = context.stores.registered(home.storeIndex) else { return [] }
+    guard let context else {
+      if !list.isEmpty { noteReadWithoutContext() }
+      return []
+    }
+    guard let store = context.stores.registered(home.storeIndex) else { return [] }
     var result: [ManagedObject] = []
     result.reserveCapacity(list.count)
     // Mostly all are of one entity.
@@ -340,16 +348,8 @@ extension ManagedObject {
     if now.elementsEqual(order) || visibleMembers(state).map(\.member).elementsEqual(order) { return }
     claim()
     context?.willChange(self)
-    var position = EdgePosition.first
-    for member in order {
-      state.place(member, at: position)
-      position += EdgePosition.gap
-    }
     let named = Set(order)
-    for member in now where !named.contains(member) {
-      state.place(member, at: position)
-      position += EdgePosition.gap
-    }
+    state.placeAll(order + now.filter { !named.contains($0) })
     noteRelationChange()
   }
 
@@ -377,15 +377,16 @@ extension ManagedObject {
       return
     }
     let bits = member.referenceBits
-    let others = state.members().filter { $0.member != bits }
-    let shown = visibleMembers(state).filter { $0.member != bits }
+    let others = Self.members(state.members(), without: bits)
+    let shown = Self.members(visibleMembers(state), without: bits)
     // The number of members counts the one that moves.
     guard index >= 0, index <= shown.count + (isThere ? 1 : 0) else {
       trap("index \(index) is out of range: \(relationship.qualifiedName) has \(shown.count) other members.")
     }
     // What is deleted and not shown any more still has a place.
     let next = index < shown.count ? shown[index] : nil
-    let place = next.flatMap { others.firstIndex(of: $0) } ?? others.count
+    let place =
+      shown.count == others.count ? index : next.flatMap { others.firstIndex(of: $0) } ?? others.count
     if !Self.isToBePlacedElsewhere(next, state),
       let position = Self.position(between: place > 0 ? others[place - 1] : nil, and: next)
     {
@@ -397,6 +398,15 @@ extension ManagedObject {
       order.insert(bits, at: place)
       reorder(relationship, order)
     }
+  }
+
+  private static func members(
+    _ members: ContiguousArray<PlacedMember>, without member: UInt64
+  ) -> ContiguousArray<PlacedMember> {
+    var others = members
+    // One that has just been added is the last.
+    if let place = others.lastIndex(where: { $0.member == member }) { others.remove(at: place) }
+    return others
   }
 
   /// Whether a member has been appended by a context below, or by a save under way: it gets its position before this context saves, and what

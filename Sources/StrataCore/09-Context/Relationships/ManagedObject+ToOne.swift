@@ -42,8 +42,12 @@ extension ManagedObject {
     if let foreign = relations?.foreign[relationship.slot] { return context?.object(with: foreign) }
     // Of a fault that could not be read, what was known.
     let bits = isFault ? knownReference(relationship) : reference(relationship)
-    if bits == 0 { return nil }
-    guard let context, let other = heldObject(relationship, bits, context) else { return nil }
+    guard bits != 0, let context else {
+      if bits != 0 { noteReadWithoutContext() }
+      return nil
+    }
+    if context.deletions.mayHide, context.hidesGone(bits, relationship, of: self) { return nil }
+    guard let other = heldObject(relationship, bits, context) else { return nil }
     if context.deletions.mayHide, context.hides(other, from: relationship, of: self) { return nil }
     context.noteWay(relationship, to: other)
     return other

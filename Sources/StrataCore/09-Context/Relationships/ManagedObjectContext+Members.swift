@@ -94,8 +94,9 @@ extension ManagedObjectContext {
     changes.deletedCount > 0 || !strata.isEmpty || !ancestors.isEmpty || saving.flight != nil
   }
 
-  /// Whether what a reference leads to is deleted here, or was by a child or below.
+  /// Whether what a reference leads to is deleted here, or was by a child or below, or was new and has gone.
   func isDeletedHere(_ bits: UInt64, inStore index: Int) -> Bool {
+    if isGone(bits, inStore: index) { return true }
     if let known = knownObject(bits, inStore: index) { return known.isMarkedDeleted }
     guard let bound = coordinator.binding(index)?.entity(code: Reference.entityCode(bits)) else {
       return false

@@ -42,11 +42,16 @@ struct MemberChanges {
 
   mutating func remove(_ member: UInt64) { append(Entry(member: member, position: Self.removed)) }
 
-  private mutating func append(_ entry: Entry) {
+  mutating func append(_ entry: Entry) {
     if hasForgotten {
       kept = entries
       places = nil
       hasForgotten = false
+    }
+    // Members that are placed again and again leave their old places behind.
+    if let places, kept.count > 2 * places.count + 1_024 {
+      kept = effective
+      self.places = nil
     }
     if places != nil { places?[entry.member] = kept.count }
     kept.append(entry)

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The to-many relationships of one object, as far as they were looked at or changed. Lives on the context's
 /// queue.
 final class Relations {
@@ -122,12 +124,12 @@ final class RelationState {
   private var baseEpoch: UInt32 = 0
   /// `base` is what was known last, and to be read again.
   private var isExpired = false
-  /// The members of an ordered base, for those who look for one.
-  private var baseSet: Set<UInt64>?
+  /// Where the members of an ordered base stand, for those who look for one.
+  private var basePlaces: [UInt64: UInt64]?
   private(set) var flying = MemberChanges()
   private(set) var changes = MemberChanges()
-  /// All three together, in order; nil when it must be made again.
-  private var merged: ContiguousArray<PlacedMember>?
+  /// All three together, in order.
+  private var merged = MergedMembers()
   /// The owner has been asked for its members: while it is held, it holds them.
   private(set) var keepsMembers = false
   /// All of them know so.
@@ -149,19 +151,23 @@ final class RelationState {
   // MARK: Changing
 
   func add(_ member: UInt64) {
-    changes.add(
-      member, position: relationship.isOrdered ? ProvisionalPosition.next() : MemberChanges.unplaced)
-    touch()
+    place(member, at: relationship.isOrdered ? ProvisionalPosition.next() : MemberChanges.unplaced)
   }
 
   func place(_ member: UInt64, at position: UInt64) {
-    changes.add(member, position: position)
-    touch()
+    append(MemberChanges.Entry(member: member, position: position))
   }
 
   /// Brings the members, which are known and all among `order`, into that order.
   func arrange(_ order: [UInt64]) {
-    if members().map(\.member).elementsEqual(order) { return }
+    if members().lazy.map(\.member).elementsEqual(order) { return }
+    placeAll(order)
+  }
+
+  /// Gives all members their places anew, in that order.
+  func placeAll(_ order: some Sequence<UInt64>) {
+    // All of them at once are sorted faster than one by one.
+    merged.drop()
     var position = EdgePosition.first
     for member in order {
       place(member, at: position)
@@ -170,8 +176,21 @@ final class RelationState {
   }
 
   func remove(_ member: UInt64) {
-    changes.remove(member)
-    touch()
+    append(MemberChanges.Entry(member: member, position: MemberChanges.removed))
+  }
+
+  /// Something is done to one member. What all changes make of the base is kept true while that is less work than making it again.
+  private func append(_ entry: MemberChanges.Entry) {
+    if merged.isMade {
+      let beneath = basePlace(entry.member)
+      let old = position(after: lastChange(entry.member), beneath)
+      merged.move(
+        entry.member, from: old, to: position(after: entry, beneath), isOrdered: relationship.isOrdered)
+    } else if merged.isNumbered {
+      merged.drop()
+    }
+    changes.append(entry)
+    noteChange()
   }
 
   func forget(_ member: UInt64) {
@@ -184,8 +203,8 @@ final class RelationState {
   func replaceMembers(_ reference: (UInt64) -> UInt64?) {
     changes = changes.replacing(reference)
     base = nil
-    baseSet = nil
-    merged = nil
+    basePlaces = nil
+    merged.drop()
   }
 
   /// Puts back what an earlier state had.
@@ -200,7 +219,11 @@ final class RelationState {
   }
 
   private func touch() {
-    merged = nil
+    merged.drop()
+    noteChange()
+  }
+
+  private func noteChange() {
     isKeeping = false
     isChangedInEvent = true
   }
@@ -209,12 +232,12 @@ final class RelationState {
 
   func setBase(_ members: ContiguousArray<PlacedMember>, epoch: UInt32) {
     base = members
-    baseSet = nil
+    basePlaces = nil
     baseEpoch = epoch
     isExpired = false
     isKeeping = false
     isReadForIdentifiers = false
-    merged = nil
+    merged.drop()
   }
 
   func keepMembers() {
@@ -230,33 +253,41 @@ final class RelationState {
     base = nil
     keepsMembers = false
     isKeeping = false
-    merged = nil
+    merged.drop()
   }
 
   /// Whether the base, which is loaded, has the member. The base of a relationship without an order is sorted.
-  func baseContains(_ member: UInt64) -> Bool {
-    guard let base else { return false }
+  func baseContains(_ member: UInt64) -> Bool { basePlace(member) != nil }
+
+  /// Where a member of the base, which is loaded, stands; nil for one that is none there.
+  func basePlace(_ member: UInt64) -> UInt64? {
+    guard let base else { return nil }
     if relationship.isOrdered {
-      if baseSet == nil { baseSet = Set(base.map(\.member)) }
-      return baseSet?.contains(member) ?? false
+      if basePlaces == nil {
+        basePlaces = Dictionary(base.lazy.map { ($0.member, $0.position) }) { first, _ in first }
+      }
+      return basePlaces?[member]
     }
     var low = 0
     var high = base.count
     while low < high {
       let middle = (low + high) / 2
-      if base[middle].member == member { return true }
+      if base[middle].member == member { return base[middle].position }
       if base[middle].member < member { low = middle + 1 } else { high = middle }
     }
-    return false
+    return nil
   }
 
   /// The members as the base and all changes make them, in order. Only while there is a base.
   func members() -> ContiguousArray<PlacedMember> {
-    if let merged { return merged }
+    if let made = merged.take() { return made }
     let made = Self.apply([flying, changes], to: base ?? [], relationship)
-    merged = made
+    merged.keep(made)
     return made
   }
+
+  /// The state of ``members()``.
+  func moment() -> MembersMoment { merged.moment() }
 
   /// Where a member stands after `entry`, the last that was done to it, as ``apply(_:to:_:)`` makes it of the place that it has beneath; nil for none.
   func position(after entry: MemberChanges.Entry?, _ beneath: UInt64?) -> UInt64? {
@@ -338,7 +369,7 @@ final class RelationState {
     if flying.isEmpty { return }
     adopt(flying)
     flying = MemberChanges()
-    merged = nil
+    merged.drop()
   }
 
   /// Everything done here is saved.
@@ -346,7 +377,7 @@ final class RelationState {
     if changes.isEmpty { return }
     adopt(changes)
     changes = MemberChanges()
-    merged = nil
+    merged.drop()
   }
 
   private func adopt(_ saved: MemberChanges) {
@@ -354,8 +385,134 @@ final class RelationState {
     var members = Self.apply([saved], to: base, relationship)
     if !relationship.isOrdered { members.sort { $0.member < $1.member } }
     self.base = members
-    baseSet = nil
+    basePlaces = nil
     // The store has given the members other positions.
     if relationship.isOrdered && !relationship.isTransient { expireBase() }
   }
+}
+
+/// What all changes make of the base of one relationship, once it has been asked for.
+///
+/// A change of one member is made here, too, as long as that is less work than making everything again: so it is cheap to ask after each change, and who changes many
+/// members before asking pays nothing for that.
+struct MergedMembers {
+  private var members: ContiguousArray<PlacedMember>?
+  /// How many members have moved up or down since they were asked for last.
+  private var work = 0
+  /// The number of the present state in the life of all relationships; 0 when nobody has asked for it.
+  private var number: UInt64 = 0
+  /// What has led to the present state last, oldest first.
+  private var steps: [MembersMoment.Step] = []
+
+  var isMade: Bool { members != nil }
+  /// Whether somebody has asked for the present state.
+  var isNumbered: Bool { number != 0 }
+
+  /// They have to be made again.
+  mutating func drop() {
+    members = nil
+    number = 0
+    if !steps.isEmpty { steps = [] }
+  }
+
+  mutating func keep(_ made: ContiguousArray<PlacedMember>) {
+    members = made
+    work = 0
+  }
+
+  /// The members; nil when they have to be made.
+  mutating func take() -> ContiguousArray<PlacedMember>? {
+    work = 0
+    return members
+  }
+
+  /// The present state.
+  mutating func moment() -> MembersMoment {
+    work = 0
+    if number == 0 { number = MembersMoment.next() }
+    return MembersMoment(number: number, steps: steps)
+  }
+
+  /// `member` stood at the position `old` and stands at `new`; nil for a place outside.
+  mutating func move(_ member: UInt64, from old: UInt64?, to new: UInt64?, isOrdered: Bool) {
+    if old == new || !isOrdered && (old == nil) == (new == nil) { return }
+    let count = members?.count ?? 0
+    var (removed, inserted): (Int?, Int?) = (nil, nil)
+    if let old {
+      let placed = PlacedMember(position: old, member: member)
+      guard let place = ownPlace(placed, isOrdered) else { return drop() }
+      members?.remove(at: place)
+      removed = place
+      work += count - place
+    }
+    if let new {
+      let placed = PlacedMember(position: new, member: member)
+      let place = isOrdered ? nextPlace(placed) : members?.count ?? 0
+      members?.insert(placed, at: place)
+      inserted = place
+      work += count - place + 1
+    }
+    if work > 4 * count + 64 { return drop() }
+    if number == 0 { return }
+    if steps.count == Self.mostSteps { steps.removeFirst() }
+    steps.append(MembersMoment.Step(from: number, member: member, removed: removed, inserted: inserted))
+    number = MembersMoment.next()
+  }
+
+  private static let mostSteps = 8
+
+  /// Where `member` stands.
+  private func ownPlace(_ member: PlacedMember, _ isOrdered: Bool) -> Int? {
+    guard let members else { return nil }
+    if !isOrdered { return members.firstIndex { $0.member == member.member } }
+    let place = nextPlace(member)
+    return place < members.count && members[place] == member ? place : nil
+  }
+
+  /// Where the first one stands that does not stand before `member` in an ordered relationship.
+  private func nextPlace(_ member: PlacedMember) -> Int {
+    guard let members else { return 0 }
+    var (low, high) = (0, members.count)
+    while low < high {
+      let middle = (low + high) / 2
+      let other = members[middle]
+      if (other.position, other.member) < (member.position, member.member) {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
+  }
+}
+
+/// A state of the members of a to-many relationship. Two with the same number are the same: nothing has changed between them.
+package struct MembersMoment {
+  /// How a state came from the one before.
+  package struct Step {
+    /// The number of the state before.
+    package let from: UInt64
+    /// The member that has moved, see `Reference`.
+    let member: UInt64
+    /// Where it stood; nil when it was no member.
+    package let removed: Int?
+    /// Where it stands now; nil when it is no member any more.
+    package let inserted: Int?
+  }
+
+  /// No other state of any relationship in this process has it.
+  package let number: UInt64
+  private let steps: [Step]
+
+  init(number: UInt64, steps: [Step]) { (self.number, self.steps) = (number, steps) }
+
+  /// How the state came from that of the number `earlier`, oldest first; nil when that is not known.
+  package func steps(since earlier: UInt64) -> ArraySlice<Step>? {
+    if earlier == number { return [] }
+    return steps.firstIndex { $0.from == earlier }.map { steps[$0...] }
+  }
+
+  private static let counter = Atomic<UInt64>(0)
+
+  static func next() -> UInt64 { counter.wrappingAdd(1, ordering: .relaxed).newValue }
 }

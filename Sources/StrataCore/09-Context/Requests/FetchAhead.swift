@@ -47,10 +47,16 @@ final class FetchAhead: Sendable {
 
   /// Reads on a queue of its own, then calls `completion` there.
   func start(_ completion: @escaping @Sendable (Result<FetchedAhead, any Error>) -> Void) {
-    helper.perform { completion(Result { try self.read() }) }
+    helper.perform { completion(Result { try self.readHere() }) }
   }
 
-  private func read() throws -> FetchedAhead {
+  /// Reads on a queue of its own.
+  /// - Throws: `CancellationError`; why it cannot be read.
+  func read() async throws -> FetchedAhead {
+    try await helper.perform(schedule: .enqueued) { try self.readHere() }
+  }
+
+  private func readHere() throws -> FetchedAhead {
     if monitor.wasStopped { throw CancellationError() }
     switch type {
     case .dictionary: return .dictionaries(try helper.fetchDictionaries(specification, monitor))

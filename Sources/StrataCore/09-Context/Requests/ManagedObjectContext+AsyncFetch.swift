@@ -48,9 +48,7 @@ extension ManagedObjectContext {
     let specification = try checkedSpecification(of: request)
     let ahead = try FetchAhead(self, specification, .managedObject, monitor)
     let found = try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        ahead.start { continuation.resume(with: $0) }
-      }
+      try await ahead.read()
     } onCancel: {
       monitor.stop()
     }
@@ -70,9 +68,7 @@ extension ManagedObjectContext {
       let ahead = try await perform {
         try FetchAhead(self, self.checkedSpecification(of: request), T.fetchResultType, monitor)
       }
-      let found = try await withCheckedThrowingContinuation { continuation in
-        ahead.start { continuation.resume(with: $0) }
-      }
+      let found = try await ahead.read()
       try Task.checkCancellation()
       return try await perform { try end(self, ahead, found) }
     } onCancel: {

@@ -36,8 +36,22 @@ extension ManagedObjectContext {
   private func onQueue(_ job: @escaping @Sendable () -> Void) {
     if ThreadScope.current.holds(self) {
       ThreadScope.current.run(in: self, job)
+      for rider in saving.takeDeparting() { rider.goOn() }
     } else {
-      queue.queue?.async { self.runAsEvent(job) }
+      queue.queue?.async(execute: queued(job))
+    }
+  }
+
+  /// What the queue is to be given to run `job` as an event. Those whose save is over then go on when nothing holds context or save for it any more.
+  private func queued(_ job: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    let departing = ErrandAnswer<[SavingState.Rider]>()
+    let errand = Errand {
+      self.runAsEvent(job)
+      departing.give(self.saving.takeDeparting())
+    }
+    return {
+      errand.run()
+      for rider in departing.take() { rider.goOn() }
     }
   }
 
@@ -47,7 +61,8 @@ extension ManagedObjectContext {
   private func request(_ continuation: CheckedContinuation<Void, any Error>) {
     if parent == nil, coordinator.bindings.contains(where: { $0.contextual != nil }) {
       // Such a store is told of the save's objects by the context itself, which cannot go on meanwhile.
-      return continuation.resume(with: Result { try saveChanges() })
+      let result = Result { try saveChanges() }
+      return saving.depart([continuation], result)
     }
     saving.waiting.append(continuation)
     if saving.flight == nil { begin() }
@@ -70,16 +85,15 @@ extension ManagedObjectContext {
       if watched != nil { watched?.counts = flight.counts }
       flight.watched = watched
       statistics.saveAttempts += 1
-      flight.start(self, coordinator) {
-        self.queue.queue?.async { self.runAsEvent { self.bringHome(flight, riders, number) } }
-      }
+      let (queue, landing) = (queue.queue, queued { self.bringHome(flight, riders, number) })
+      flight.start(self, coordinator) { queue?.async(execute: landing) }
     } catch {
       // An earlier attempt may have written to a store. What was written before the first is another request's.
       let isPartlySaved = number > 1 && saving.hasCarried
       let error: any Error = isPartlySaved ? CoreDataError.incompleteSave(error) : error
       if let watched { tellNotStarted(error, watched, attempts: number - 1) }
       if number > 1 { tellCarried() }
-      for rider in riders { rider.resume(throwing: error) }
+      saving.depart(riders, .failure(error))
     }
   }
 
@@ -88,22 +102,22 @@ extension ManagedObjectContext {
     _ flight: SaveFlight, _ riders: [CheckedContinuation<Void, any Error>], _ number: Int
   ) {
     guard land(flight, all: false) else {
-      queue.queue?.async { self.runAsEvent { self.bringHome(flight, riders, number) } }
+      queue.queue?.async(execute: queued { self.bringHome(flight, riders, number) })
       return
     }
     if let watched = flight.watched, flight.isOver(after: number, of: Self.mostAttempts) {
       tellLanded(flight, watched, attempts: number)
     }
     switch flight.ending {
-    case .saved, nil: for rider in riders { rider.resume() }
+    case .saved, nil: saving.depart(riders, .success(()))
     case .failed(let error):
       tellCarried()
-      for rider in riders { rider.resume(throwing: error) }
+      saving.depart(riders, .failure(error))
     case .refused, .disputed:
       guard number < Self.mostAttempts else {
         let error = saving.hasCarried ? CoreDataError.incompleteSave(conflictsGoOn) : conflictsGoOn
         tellCarried()
-        for rider in riders { rider.resume(throwing: error) }
+        saving.depart(riders, .failure(error))
         break
       }
       // The merge policy has spoken. Another save may be under way by now.

@@ -215,7 +215,7 @@ final class SaveFlight: @unchecked Sendable {
     let author = context.changeOrigin
     let strata = context.strata
     running.enter()
-    DispatchQueue.global(qos: .userInitiated).async { [self] in
+    Errand.hand(to: .global(qos: .userInitiated)) { [self] in
       do {
         if let delivery {
           try handDown(delivery)
@@ -232,6 +232,7 @@ final class SaveFlight: @unchecked Sendable {
         ending = .failed(error)
       }
       running.leave()
+    } then: {
       done()
     }
   }

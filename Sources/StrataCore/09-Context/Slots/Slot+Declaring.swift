@@ -189,15 +189,17 @@ extension PropertyDeclaration {
   ) -> PropertyDeclaration {
     var options = options
     var prepare: (() -> Void)?
+    var transformer: (any AttributeTransformer)?
     if !options.contains(where: { if case .transformer = $0.kind { true } else { false } }) {
       let name = "Codable<\(Value.self)>"
       options.append(.transformer(name))
       prepare = { CodableTransformers.register(Value.self, name) }
+      transformer = DeclaredTransformer<Value>()
     }
     return PropertyDeclaration(
       slot,
       .attribute(type: .transformable, isOptional: isOptional, defaultValue: defaultValue, options: options),
-      prepare: prepare)
+      prepare: prepare, transformer: transformer)
   }
 }
 
@@ -237,21 +239,37 @@ extension Optional: OptionalCodable where Wrapped: Codable {
   }
 }
 
-/// The transformers that declarations have registered: two types of one name, in different modules, must not take each other's.
+/// The transformers that declarations have registered, for models that are read from stores and know names only. Attributes that a class declares have their own.
 private enum CodableTransformers {
   static func register<Value: Codable>(_ type: Value.Type, _ name: String) {
-    if let known = AttributeTransformers.transformer(forName: name) {
-      if known is DeclaredTransformer<Value> { return }
-      trap(
-        "\(String(reflecting: type)) is to be kept by the transformer “\(name)”, which serves another type; name a transformer of its own with "
-          + ".transformer(…), and register it.")
+    guard let known = AttributeTransformers.transformer(forName: name) else {
+      AttributeTransformers.set(DeclaredTransformer<Value>(), forName: name)
+      return
     }
-    AttributeTransformers.set(DeclaredTransformer<Value>(), forName: name)
+    // What a program has registered under the name itself stays.
+    guard known is any AnyDeclaredTransformer, !(known is DeclaredTransformer<Value>) else { return }
+    AttributeTransformers.set(AmbiguousTransformer(name: name), forName: name)
   }
 }
 
+/// Stands for a name that several types have: which of them a value is of only the attributes know.
+private struct AmbiguousTransformer: AttributeTransformer {
+  let name: String
+
+  private var fault: CoreDataError {
+    CoreDataError(
+      .coreData,
+      "several types of this program are kept by a transformer called “\(name)”: name one for each with .transformer(…), and register it."
+    )
+  }
+  func transform(_ value: Any) throws -> Data { throw fault }
+  func reverse(_ data: Data) throws -> Any { throw fault }
+}
+
+private protocol AnyDeclaredTransformer: AttributeTransformer {}
+
 /// A ``CodableTransformer`` for a type of which the declaration has made sure that it is Sendable, and a conformance cannot.
-private struct DeclaredTransformer<Value: Codable>: AttributeTransformer, @unchecked Sendable {
+private struct DeclaredTransformer<Value: Codable>: AnyDeclaredTransformer, @unchecked Sendable {
   // @unchecked Sendable: it has no state.
   func transform(_ value: Any) throws -> Data { try CodableBytes.transform(value, of: Value.self) }
   func reverse(_ data: Data) throws -> Any { try CodableBytes.reverse(data, of: Value.self) }

@@ -30,7 +30,7 @@ import Foundation
 /// | `Set<Book>`, `[Book]` | a to-many relationship, without or with an order |
 ///
 /// Where there is no value, a property that cannot be nil shows 0 or false when it is a number or a truth value (rule 345), else its default value, an
-/// empty text, the first case. Such a property of a new object that was never set is refused by the save.
+/// empty text, no options, the first case. Such a property of a new object that was never set is refused by the save.
 ///
 /// Keep slots in `static let`s: a slot cannot be copied, it is passed along. May be used from any thread.
 public struct Slot<Root, Value>: ~Copyable, Sendable {

@@ -50,7 +50,7 @@ extension SlotDeclaring where Self: ManagedObject {
   /// The composite's value, or what stands for none.
   public func read<Value: CompositeValue>(_ slot: borrowing Slot<Self, Value>) -> Value {
     if let value: Value = compositeValue(slot.property) { return value }
-    return absent(slot.property) { _ in Value(elements: [:]) }
+    return absentComposite(slot.property)
   }
 
   /// The composite's value; nil when no element has one.
@@ -150,7 +150,10 @@ extension SlotDeclaring where Self: ManagedObject {
 extension ManagedObject {
   fileprivate final func rawValue<Value: RawRepresentable>(_ property: borrowing PropertyReference) -> Value?
   where Value.RawValue: StoredAttribute {
-    if isProbe { return probed(property) { _ in nil } }
+    if isProbe {
+      let stored = home.entity.attributes[property.slot(in: self)].defaultValue
+      return probed(property, Value.RawValue(storedValue: stored).flatMap { Value(rawValue: $0) })
+    }
     guard let raw = Value.RawValue.read(property, of: self) else { return nil }
     if let value = Value(rawValue: raw) { return value }
     return reportUnfit(property.name.description, "\(raw)", Value.self)
@@ -159,14 +162,27 @@ extension ManagedObject {
   fileprivate final func compositeValue<Value: CompositeValue>(_ property: borrowing PropertyReference)
     -> Value?
   {
-    if isProbe { return probed(property) { _ in Value(elements: [:]) } }
+    if isProbe {
+      noteOpaqueRead(property)
+      guard let recording = ProbeRecording.current else { return nil }
+      let elements = CompositeSamples.elements(of: Value.self, recording.round)
+      let value = Value(elements: elements)
+      recording.wholeType = Value.self
+      recording.composite = value == nil ? nil : elements
+      return value
+    }
     guard let elements = readValue(slot: property.slot(in: self)) as? [String: Any] else { return nil }
     if let value = Value(elements: elements) { return value }
     return reportUnfit(property.name.description, "\(elements.keys.sorted())", Value.self)
   }
 
   fileprivate final func transformed<Value>(_ property: borrowing PropertyReference) -> Value? {
-    if isProbe { return probed(property) { _ in nil } }
+    if isProbe {
+      ProbeRecording.current?.wholeType = Value.self
+      let slot = property.slot(in: self)
+      let attribute = home.entity.entityDescription.slotDescriptions[slot].property as? AttributeDescription
+      return probed(property, attribute?.defaultValue as? Value)
+    }
     guard let value = readTransformed(slot: property.slot(in: self)) else { return nil }
     if let value = FoundationCollections.cast(value, as: Value.self) { return value }
     return reportUnfit(property.name.description, "\(Swift.type(of: value))", Value.self)
@@ -197,9 +213,41 @@ extension ManagedObject {
     if let value = make(home.entity.attributes[slot].defaultValue) ?? EmptyValues.first(of: Value.self) {
       return value
     }
+    return unreadable(property)
+  }
+
+  /// The same of a composite attribute, whose elements have the default values.
+  fileprivate final func absentComposite<Value: CompositeValue>(_ property: borrowing PropertyReference)
+    -> Value
+  {
+    let slot = property.slot(in: self)
+    let attribute = home.entity.entityDescription.slotDescriptions[slot].property
+    let defaults = CompositeSamples.defaults(
+      of: (attribute as? CompositeAttributeDescription)?.elements ?? [])
+    if let value = Value(elements: defaults) ?? Value(elements: [:]) { return value }
+    return unreadable(property)
+  }
+
+  /// What is shown where nothing stands for none: something that means nothing, where a reading is under way that throws in its place, or a key path is followed.
+  private final func unreadable<Value>(_ property: borrowing PropertyReference) -> Value {
+    let name = "\(home.token.entityName).\(property.name)"
+    let isFollowed = isProbe
+    if isFollowed || ValueReading.current != nil, let value = EmptyValues.placeholder(of: Value.self) {
+      if !isFollowed {
+        let isRow = state.contains(.probe)
+        let key = isRow ? ProbeRecording.current?.subject?.primaryKey : primaryKey
+        ValueReading.current?.fail(
+          CoreDataError(
+            .coreData,
+            "\(name)\(key.map { " of p\($0)" } ?? "") has no value that can be read, and nothing stands for none of type \(Value.self): give the attribute "
+              + "a default value, or make it optional.",
+            userInfo: [CoreDataError.Key.validationKey: property.name.description]))
+      }
+      return value
+    }
     trap(
-      "\(home.token.entityName).\(property.name) has no value, and nothing stands for none of type \(Value.self): give the attribute a "
-        + "default value, or make it optional.")
+      "\(name) has no value, and nothing stands for none of type \(Value.self): give the attribute a default value, or make it optional."
+    )
   }
 
   /// Whether the object is one on which a key path is followed.
@@ -211,50 +259,9 @@ extension ManagedObject {
   }
 
   /// What a property of a probe shows whose values no probe can be given: the read is noted, and what is shown means nothing.
-  private final func probed<Value>(
-    _ property: borrowing PropertyReference, _ make: (AttributeValue) -> Value?
-  ) -> Value? {
+  private final func probed<Value>(_ property: borrowing PropertyReference, _ defaultValue: Value?) -> Value?
+  {
     noteOpaqueRead(property)
-    return make(.null) ?? EmptyValues.first(of: Value.self)
+    return defaultValue ?? EmptyValues.first(of: Value.self) ?? EmptyValues.placeholder(of: Value.self)
   }
-}
-
-/// The first and emptiest value of types that have one.
-enum EmptyValues {
-  static func first<Value>(of type: Value.Type) -> Value? {
-    if let empty = type as? any EmptyRepresentable.Type { return empty.empty as? Value }
-    if let cases = type as? any CaseIterable.Type { return firstCase(cases) as? Value }
-    return firstOfPlainEnum(type)
-  }
-
-  private static func firstCase<Cases: CaseIterable>(_ type: Cases.Type) -> Any? { type.allCases.first }
-
-  /// The first case of an enum without references.
-  private static func firstOfPlainEnum<Value>(_ type: Value.Type) -> Value? {
-    // Unsafe: metadata begin with the kind of the type, which is 0x201 for an enum. The cases of one that is plain memory are numbered from 0, and
-    // memory of zeros is the first.
-    let kind = unsafeBitCast(type as Any.Type, to: UnsafePointer<UInt>.self).pointee
-    guard kind == 0x201, _isPOD(type), MemoryLayout<Value>.size <= 8 else { return nil }
-    return withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { memory in
-      guard let start = memory.baseAddress else { return nil }
-      UnsafeMutableRawPointer(start).initializeMemory(
-        as: UInt8.self, repeating: 0, count: MemoryLayout<Value>.stride)
-      return start.pointee
-    }
-  }
-}
-
-/// A collection that can be empty.
-private protocol EmptyRepresentable {
-  static var empty: Self { get }
-}
-
-extension Array: EmptyRepresentable {
-  static var empty: [Element] { [] }
-}
-extension Set: EmptyRepresentable {
-  static var empty: Set<Element> { [] }
-}
-extension Dictionary: EmptyRepresentable {
-  static var empty: [Key: Value] { [:] }
 }

@@ -31,8 +31,9 @@ struct ChangeTracker: ~Copyable {
   private(set) var editCount = 0
   /// Objects that have lost members to a deletion under the rule *no action*, and count as unchanged all the same.
   private(set) var silentlyUntied: [ManagedObject] = []
-  /// New records that one child has saved here and another has deleted, since the last save.
-  private(set) var withdrawnByChildren: [(home: BoundEntity, primaryKey: UInt64)] = []
+  /// New records that have gone since the last save, deleted by a child or, where there are children, here: other contexts may still lead something to them,
+  /// not knowing.
+  private(set) var gone: [StratumLayer.Place: BoundEntity] = [:]
   /// Objects for which `detectConflicts(for:)` was called.
   var locked: [ManagedObject] = []
   /// Told of each object that begins to have changes, but for one that is new for the first time. Must not look at the tracker, nor let go of objects.
@@ -83,9 +84,12 @@ struct ChangeTracker: ~Copyable {
   /// `object` has lost a member to a deletion under the rule *no action*: only a rollback asks.
   mutating func noteSilentlyUntied(_ object: ManagedObject) { silentlyUntied.append(object) }
 
-  /// Children have inserted a record and deleted it again.
-  mutating func noteWithdrawnByChildren(_ home: BoundEntity, _ primaryKey: UInt64) {
-    withdrawnByChildren.append((home, primaryKey))
+  /// A new record has gone, and no store will ever hold it.
+  mutating func noteGone(_ home: BoundEntity, _ primaryKey: UInt64) { gone[home.place(primaryKey)] = home }
+
+  /// The record is a new one again.
+  mutating func noteBack(_ place: StratumLayer.Place) {
+    if !gone.isEmpty { gone[place] = nil }
   }
 
   /// Something a save writes has changed although it is not reported.
@@ -334,7 +338,7 @@ struct ChangeTracker: ~Copyable {
     deletedList = []
     locked = []
     silentlyUntied = []
-    withdrawnByChildren = []
+    gone = [:]
     eventStart = 0
     insertedCount = 0
     updatedCount = 0

@@ -10,10 +10,14 @@ extension ManagedObjectContext {
   /// Objects in no context that it is related to, and those that these are related to, are inserted with it; then `awakeFromInsert()` is called
   /// on each. Before a store is attached objects can be inserted as well: then their IDs change once more, when one is there.
   ///
-  /// Traps for an object of another context. An object that is already here stays as it is.
+  /// One that was deleted, or whose context has gone, keeps what its to-one relationships lead to where that is here; it forgets records that were never saved or that have gone,
+  /// those of other stores, and all members.
+  ///
+  /// Traps for an object of another context. An object that is already here stays as it is, but for one of a store of the program's own that the context has by
+  /// its ID: it becomes a new record under that ID, with the values that it has.
   public func insert(_ object: ManagedObject) {
     checkAccess(object.home.token.entityName)
-    if object.context === self { return }
+    if object.context === self { return insertKnown(object) }
     if let other = object.context, !object.state.contains(.loose) { trapForeignObject(object, other) }
     let isFirstTime = object.isUnattached
     adoptModel(object)
@@ -26,10 +30,35 @@ extension ManagedObjectContext {
       let home = boundForNew(object.entity)
       checkClass(of: object, home)
       makeInsertable(object)
+      if !isFirstTime { forgetLost(object, home) }
       register(object, as: home)
     }
     if objects.count > 1 { for object in objects { object.replaceReferences { moved[$0] } } }
     if isFirstTime { for object in objects where object.context === self { wakeUp(object) } }
+  }
+
+  /// The program's store has named the record, which is not there yet: its values are set on an object that was made by its ID, and then it is inserted.
+  private func insertKnown(_ object: ManagedObject) {
+    guard coordinator.binding(object.home.storeIndex)?.contextual != nil else { return }
+    object.claim()
+    guard !object.isMarkedInserted, object.state.isDisjoint(with: .inFlight) else { return }
+    if object.isFault { object.fire() }
+    // The program has deleted it; it is not deleted only because there is no row.
+    if object.isMarkedDeleted, !object.state.contains(.missing) { return }
+    willChange(object)
+    let version = object.snapshot?.version ?? 0
+    do { try object.keepEveryValue() } catch { return report(error, reading: object) }
+    if object.isMarkedDeleted {
+      changes.undelete(object)
+      object.state.regainRow()
+    }
+    object.take(nil)
+    if version > 0 { saving.lostVersions[object.objectID] = version }
+    noteFirstEdit()
+    changes.reinsert(object)
+    changes.note(object, .insert)
+    object.state.forgetNoteOfDeletion()
+    object.rejoinOwners()
   }
 
   /// IDs are final from birth: does nothing, but for objects that were inserted before a store was attached, and for those of stores of the program,
@@ -112,6 +141,42 @@ extension ManagedObjectContext {
     object.savedAs = .nothing
     object.state.beginAnew(
       isListed: changes.lists(inserted: object), keeping: [.draftShared, .draftFrozen, .observed])
+  }
+
+  /// An object that has been in a context forgets what it was related to and what is not here: records that were never saved, that have gone, or of another store. It has no
+  /// members: those refer to the record that it was.
+  private func forgetLost(_ object: ManagedObject, _ home: HomeForNew) {
+    object.relations?.moveToOtherStore()
+    object.relations?.dropBases()
+    let isOfSameStore = object.objectID.storeIdentifier == home.store.store.identifier
+    for relationship in object.home.entity.relationships where !relationship.isToMany {
+      let bits: UInt64
+      if relationship.isTransient {
+        bits = object.transients?[relationship.slot] as? UInt64 ?? 0
+      } else if case .reference(let stored)? = object.draft?[relationship.slot] {
+        bits = stored
+      } else {
+        bits = 0
+      }
+      if bits == 0 || isOfSameStore && isThere(bits, inStore: home.store.index) { continue }
+      if relationship.isTransient {
+        object.transients?[relationship.slot] = nil
+      } else {
+        object.editableDraft()[relationship.slot] = .null
+      }
+    }
+  }
+
+  /// Whether a reference leads to an object of this context or to a record. What cannot be read may be there.
+  private func isThere(_ bits: UInt64, inStore index: Int) -> Bool {
+    guard let id = identifier(bits, inStore: index) else { return false }
+    do {
+      return try !existingObject(with: id).isMarkedDeleted
+    } catch let error as CoreDataError where error.code == .managedObjectReferentialIntegrity {
+      return false
+    } catch {
+      return true
+    }
   }
 
   @inline(__always)

@@ -190,6 +190,9 @@ extension ManagedObjectContext {
     if object.isMarkedInserted {
       changes.uninsert(object)
       withdraw(object)
+      if strata.publishes, !object.home.entity.inbound.isEmpty {
+        changes.noteGone(object.home, object.primaryKey)
+      }
       letGo(object, rowIsGone: true)
     } else {
       changes.delete(object)
@@ -236,6 +239,7 @@ extension ManagedObjectContext {
     object.draft = draft
     if !draft.primitive.isEmpty { object.edits = nil }
     table.insert(object, for: primaryKey)
+    changes.noteBack(object.place)
     if let lostVersion { saving.lostVersions[object.objectID] = lostVersion }
     noteFirstEdit()
     changes.insert(object)

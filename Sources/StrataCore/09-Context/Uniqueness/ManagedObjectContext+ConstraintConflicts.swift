@@ -69,6 +69,8 @@ extension ManagedObjectContext {
     if !saving.lostVersions.isEmpty { saving.lostVersions[object.objectID] = nil }
     if strata.publishes { duplicates.absorbed.append((object.home, object.primaryKey)) }
     takeOut(object)
+    // References to it lead on to what it has become.
+    changes.noteBack(object.place)
   }
 
   /// Tells children what a save has written, and which records that they may know it has not.

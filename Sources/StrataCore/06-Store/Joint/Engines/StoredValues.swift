@@ -9,8 +9,7 @@ extension EntitySchema {
     guard let value, !isNilValue(value) else { return .null }
     if attribute.type == .transformable {
       let description = entityDescription.slotDescriptions[slot].property as? AttributeDescription
-      guard
-        let transformer = AttributeTransformers.transformer(forName: description?.valueTransformerName)
+      guard let transformer = description?.transformer ?? AttributeTransformers.transformer(forName: nil)
       else { throw refusal(attribute, value, "its transformer is not registered") }
       return .data(try transformer.transform(value))
     }

@@ -546,6 +546,6 @@ enum Garbage {
   private static let queue = DispatchQueue(label: "strata.garbage", qos: .utility)
 
   static func release<Value: Sendable>(_ value: Value, count: Int) {
-    if count > 1_000 { queue.async { withExtendedLifetime(value) {} } }
+    if count > 1_000 { Errand.hand(to: queue) { withExtendedLifetime(value) {} } }
   }
 }

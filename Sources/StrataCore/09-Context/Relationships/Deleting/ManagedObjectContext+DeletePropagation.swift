@@ -168,11 +168,10 @@ extension ManagedObjectContext {
 
   /// Whether a deleted object refers to a new one that has gone already: there must be no fault of it.
   private func hasVanished(from object: ManagedObject, _ relationship: RelationshipSchema) -> Bool {
-    if deletions.vanished.isEmpty { return false }
-    guard let end = identifier(object.reference(relationship), inStore: object.home.storeIndex) else {
-      return false
-    }
-    return deletions.vanished.contains(end)
+    if deletions.vanished.isEmpty && changes.gone.isEmpty { return false }
+    let (bits, index) = (object.reference(relationship), object.home.storeIndex)
+    guard let end = identifier(bits, inStore: index) else { return false }
+    return deletions.vanished.contains(end) || isGone(bits, inStore: index)
   }
 
   /// Cuts the ties of one relationship of an object that is deleted, as its rule says.
@@ -329,12 +328,13 @@ extension ManagedObjectContext {
 
   /// Whether this context itself deletes the object: what refers to it without an inverse is cleared.
   private func isDeletedHere(_ key: UInt64, _ hierarchy: Int, _ binding: StoreBinding) -> Bool {
+    let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy)
+    if isGone(StratumLayer.Place(table: table, primaryKey: key)) { return true }
     if let known = stores.tables(for: binding).tables[hierarchy].object(for: key), known.isMarkedDeleted {
       return !known.state.isDeletedByBatch
     }
     // A child has deleted it, and it is no object here.
-    return strata.row(StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy), key)?.kind
-      == .delete
+    return strata.row(table, key)?.kind == .delete
   }
 
   /// Another context has referred to an object that is deleted here: its delete rule applies to the newcomer as well.

@@ -1,19 +1,63 @@
 extension ManagedObjectContext {
   /// Whether a reference leads to a new object that has gone and that must not be made a fault again.
   func isVanished(_ bits: UInt64, inStore index: Int) -> Bool {
-    if deletions.vanished.isEmpty || knownObject(bits, inStore: index) != nil { return false }
+    if deletions.vanished.isEmpty && changes.gone.isEmpty || knownObject(bits, inStore: index) != nil {
+      return false
+    }
     return identifier(bits, inStore: index).map(deletions.vanished.contains) ?? false
+      || isGone(bits, inStore: index)
+  }
+
+  /// Whether a reference leads to a new record that has gone since the last save. There may be a fault of it all the same: anybody may ask for one by its ID.
+  func isGone(_ bits: UInt64, inStore index: Int) -> Bool {
+    if changes.gone.isEmpty { return false }
+    return coordinator.binding(index)?.entity(code: Reference.entityCode(bits)).map {
+      isGone($0.place(Reference.primaryKey(bits)))
+    } ?? false
+  }
+
+  /// The same by where it would lie. One that an undo, here or in a child, has brought back is there.
+  func isGone(_ place: StratumLayer.Place) -> Bool {
+    guard let home = changes.gone[place] else { return false }
+    if let known = stores.table(for: home)?.object(for: place.primaryKey), known.isMarkedInserted {
+      return false
+    }
+    // What was published of it stays until the event ends.
+    if unpublished.withdrawn.contains(place) { return true }
+    return (strata.row(place.table, place.primaryKey)?.kind ?? .delete) == .delete
+  }
+
+  /// Whether a to-one relationship of `owner` does not show what it leads to, for that has gone: there must be no fault of it.
+  func hidesGone(_ bits: UInt64, _ relationship: RelationshipSchema, of owner: ManagedObject) -> Bool {
+    guard isGone(bits, inStore: owner.home.storeIndex), owner.state.isDisjoint(with: .anyDeleted) else {
+      return false
+    }
+    return schema.inverse(of: relationship)?.deleteRule != .noAction
+  }
+
+  /// The new records that go when everything unsaved is given up, if there are contexts that may know of them.
+  func newRecordsForOthers() -> [(home: BoundEntity, primaryKey: UInt64)] {
+    if !strata.publishes { return [] }
+    let own = changes.inserted.map { (home: $0.home, primaryKey: $0.primaryKey) }
+    let received = receivedRows(in: strata.top).filter { $0.kind == .insert }.map {
+      (home: $0.bound, primaryKey: $0.primaryKey)
+    }
+    return (own + received).filter { !$0.home.entity.inbound.isEmpty }
   }
 
   /// References to new objects that have been deleted again, and which their deletion has left where they were, are cleared: no store will
   /// ever hold what they lead to, and no other context can have deleted it (rules 24, 212). Of what a deletion here has left, these are
-  /// those without inverse, and those of which the other end has the rule *no action*; a child need not have known of any.
+  /// those without inverse, and those of which the other end has the rule *no action*; a child need not have known of any, and may lead others
+  /// to what has gone here.
   func clearReferencesToWithdrawn() {
-    let (own, byChildren) = (changes.withdrawn, withdrawnByChildren)
-    if own.isEmpty && byChildren.isEmpty { return }
-    let withdrawn = own.map { (home: $0.home, primaryKey: $0.primaryKey) } + byChildren
+    let own = changes.withdrawn
+    let others = changes.gone.filter { isGone($0.key) }.map { place, home in
+      (home: home, primaryKey: place.primaryKey)
+    }
+    if own.isEmpty && others.isEmpty { return }
+    let withdrawn = own.map { (home: $0.home, primaryKey: $0.primaryKey) } + others
     let ownHierarchies = Set(own.map(\.home.hierarchyNumber))
-    let theirHierarchies = Set(byChildren.map(\.home.hierarchyNumber))
+    let theirHierarchies = Set(others.map(\.home.hierarchyNumber))
     let relationships = schema.relationships.filter { relationship in
       if relationship.isTransient { return false }
       if theirHierarchies.contains(relationship.destinationHierarchy) { return true }
@@ -39,17 +83,6 @@ extension ManagedObjectContext {
       }
     }
     tellChanges()
-  }
-
-  /// What children have inserted and deleted again, and none has brought back.
-  private var withdrawnByChildren: [(home: BoundEntity, primaryKey: UInt64)] {
-    changes.withdrawnByChildren.filter { home, key in
-      let table = StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber)
-      if let object = stores.table(for: home)?.object(for: key), !object.state.contains(.rowGone) {
-        return false
-      }
-      return strata.row(table, key) == nil
-    }
   }
 
   private func clear(_ object: ManagedObject, _ relationship: RelationshipSchema, _ gone: Set<UInt64>) {

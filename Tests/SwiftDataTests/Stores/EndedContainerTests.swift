@@ -1,0 +1,44 @@
+import SwiftData
+import Testing
+
+enum NoteBefore {
+  @Model final class Note {
+    var text = ""
+    init() {}
+  }
+}
+
+enum NoteAfter {
+  @Model final class Note {
+    var text = ""
+    var more = 0
+    init() {}
+  }
+}
+
+@ModelActor
+actor NoteTaker {
+  func add() throws {
+    modelContext.insert(NoteBefore.Note())
+    try modelContext.save()
+  }
+}
+
+@Suite("Containers that have ended")
+struct EndedContainerTests {
+  @Test("A store can be opened with another version as soon as the actor that used it has gone")
+  func actors() async throws {
+    let folder = try Folder()
+    for round in 0..<40 {
+      let url = folder.file("\(round).store")
+      do {
+        let container = try ModelContainer(
+          for: NoteBefore.Note.self, configurations: ModelConfiguration(url: url))
+        try await NoteTaker(modelContainer: container).add()
+      }
+      let context = ModelContext(
+        try ModelContainer(for: NoteAfter.Note.self, configurations: ModelConfiguration(url: url)))
+      #expect(try context.fetchCount(FetchDescriptor<NoteAfter.Note>()) == 1)
+    }
+  }
+}
