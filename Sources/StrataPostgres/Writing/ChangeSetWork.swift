@@ -259,7 +259,10 @@ final class ChangeSetWork {
         guard let row = stored[address] else { continue }
         // The first version is that of a new object: the row is a stranger's, and no merge policy may decide about it. A later one is that of an object which was deleted,
         // and is written again.
-        if change.row.version <= 1 { throw Self.keyIsTaken("commit", [change.primaryKey]) }
+        // One of that very version may be the object's own, of a save whose outcome was unknown: a conflict, as for changed objects.
+        if change.row.version <= 1, row.snapshot?.version != change.row.version {
+          throw Self.keyIsTaken("commit", [change.primaryKey])
+        }
         conflicts.append(RowConflict(hierarchy: address.hierarchy, primaryKey: address.key, stored: row))
       }
     }

@@ -183,6 +183,8 @@ private struct RepeatedInsertion {
   private func copyAttributes(of gone: ModelRow, to row: ModelRow, _ isWanted: (String) -> Bool) {
     for (old, new) in zip(gone.plan.properties, row.plan.properties) where isWanted(old.name) {
       guard case .attribute = old.descriptor.kind else { continue }
+      // Saves refuse it there: read first, it is refused here, too.
+      if gone.isObjectedTo(old.slot) { _ = new.codec.readAny(row, new) }
       if let value = old.codec.readAny(gone, old) {
         new.codec.writeAny(value, row, new)
       } else {

@@ -31,6 +31,8 @@ struct ResolvedOnceTests {
     }
     let first = try await reads { _ = try $0.fetch(Counted.self, sortedBy: \.title) }
     #expect(first > 0)
+    // Fetched values may be of more types than conditions and orders: their key paths are followed once for themselves.
+    _ = try await reads { _ = try $0.fetch(Counted.self, values: \.title) }
     for _ in 0..<3 {
       #expect(try await reads { _ = try $0.fetch(Counted.self, sortedBy: \.title) } == 0)
       #expect(try await reads { _ = try $0.fetch(Counted.self, sortedBy: [SortDescriptor(\.title)]) } == 0)

@@ -33,6 +33,10 @@ struct Strict: Codable, Hashable, Sendable {
       throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "too short"))
     }
   }
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(length)
+  }
 }
 
 @Managed final class Parcel: ManagedObject {

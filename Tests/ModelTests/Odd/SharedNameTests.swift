@@ -4,7 +4,7 @@ import Testing
 import TortureKit
 
 /// Classes with types of one last name, and names that Strata has, too.
-enum Shared {
+enum SameName {
   final class Slot {}
   struct EntityDeclaration {}
   struct AttributeDescription {}
@@ -42,13 +42,13 @@ struct SharedNameTests {
     let url = folder.url("shared.strata")
     func container() async throws -> PersistentContainer {
       ordersFirst
-        ? try await PersistentContainer(for: Shared.Order.self, Shared.Payment.self, at: url)
-        : try await PersistentContainer(for: Shared.Payment.self, Shared.Order.self, at: url)
+        ? try await PersistentContainer(for: SameName.Order.self, SameName.Payment.self, at: url)
+        : try await PersistentContainer(for: SameName.Payment.self, SameName.Order.self, at: url)
     }
     let first = try await container()
     try await first.background { context in
-      Shared.Order(context: context).state.count = 5
-      Shared.Payment(context: context).state.text = "paid"
+      SameName.Order(context: context).state.count = 5
+      SameName.Payment(context: context).state.text = "paid"
     }
     let names = first.managedObjectModel.entitiesByName.mapValues {
       ($0.attributesByName["state"])?.valueTransformerName
@@ -57,23 +57,24 @@ struct SharedNameTests {
     try first.close()
     let again = try await container()
     try await again.performBackgroundTask { context throws in
-      let order = try #require(try context.fetch(Shared.Order.self).first)
-      let payment = try #require(try context.fetch(Shared.Payment.self).first)
-      #expect(order.state.count == 5 && order.states == [Shared.Order.State(count: 4)])
-      #expect(payment.state.text == "paid" && payment.states == [Shared.Payment.State(text: "new")])
-      #expect(try context.fetch(Shared.Order.self, values: \.state).map(\.count) == [5])
-      #expect(try context.fetch(Shared.Payment.Value.self).map(\.state.text) == ["paid"])
+      let order = try #require(try context.fetch(SameName.Order.self).first)
+      let payment = try #require(try context.fetch(SameName.Payment.self).first)
+      #expect(order.state.count == 5 && order.states == [SameName.Order.State(count: 4)])
+      #expect(payment.state.text == "paid" && payment.states == [SameName.Payment.State(text: "new")])
+      #expect(
+        try context.fetch(SameName.Order.self, values: \.state) == [SameName.Order.State(count: 5)])
+      #expect(try context.fetch(SameName.Payment.Value.self).map(\.state.text) == ["paid"])
     }
   }
 
   @Test("Transient properties of existential and function types that may be nil")
   func transient() async throws {
     let container = try await PersistentContainer(
-      for: Shared.Order.self, Shared.Payment.self, at: .inMemory)
+      for: SameName.Order.self, SameName.Payment.self, at: .inMemory)
     try await container.performBackgroundTask { context in
-      let order = Shared.Order(context: context)
+      let order = SameName.Order(context: context)
       #expect(order.helper == nil && order.action == nil)
-      order.helper = Shared.Seven()
+      order.helper = SameName.Seven()
       order.action = { 8 }
       #expect(order.helper?.number == 7 && order.action?() == 8)
       order.helper = nil

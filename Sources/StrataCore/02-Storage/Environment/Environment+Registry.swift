@@ -126,6 +126,9 @@ final class EnvironmentRegistry: @unchecked Sendable {
     lock.withLock { if case .open = entries[identity] { true } else { false } }
   }
 
+  /// Whether this process has the file open, or is opening, closing or replacing it.
+  func isKnown(_ identity: FileSystem.Identity) -> Bool { lock.withLock { entries[identity] != nil } }
+
   /// Waits a moment for somebody in this process to close a store that is to be used alone: its owner may have gone out of scope, and be kept by what another thread is
   /// just letting go of, such as the job of a task that has gone on.
   ///

@@ -84,7 +84,12 @@ enum SoleUse {
     let registry = EnvironmentRegistry.current
     try registry.openings.take(file.path) {
       guard let known = try file.lockIdentity() else { return }
-      if !registry.awaitEnd({ !registry.usesLockFile(known) }) {
+      let identity = try file.status()?.identity
+      // One that is just closing writes to the file, and needs its locks, to the end.
+      let isOver = {
+        !registry.usesLockFile(known) && !(identity.map { registry.isKnown($0) } ?? false)
+      }
+      if !registry.awaitEnd(isOver) {
         throw StorageError(
           .busy, operation: "fcntl", path: file.path,
           detail: "The store is open in this process; close it first. Nothing was changed.")

@@ -386,7 +386,8 @@ extension ManagedObject {
     // What is deleted and not shown any more still has a place.
     let next = index < shown.count ? shown[index] : nil
     let place =
-      shown.count == others.count ? index : next.flatMap { others.firstIndex(of: $0) } ?? others.count
+      shown.count == others.count
+      ? min(index, others.count) : next.flatMap { others.firstIndex(of: $0) } ?? others.count
     if !Self.isToBePlacedElsewhere(next, state),
       let position = Self.position(between: place > 0 ? others[place - 1] : nil, and: next)
     {

@@ -443,7 +443,8 @@ struct MergedMembers {
       guard let place = ownPlace(placed, isOrdered) else { return drop() }
       members?.remove(at: place)
       removed = place
-      work += count - place
+      // Without an order it was looked for from the front.
+      work += isOrdered ? count - place : count
     }
     if let new {
       let placed = PlacedMember(position: new, member: member)

@@ -35,6 +35,10 @@ struct HeldInstances {
   var companions: [HeldInstance] = []
   /// How many companions there are before it is looked for those that can go.
   var limit = fewest
+  /// How many of rows with unsaved changes there are before it is looked for rows that have left.
+  var unsavedLimit = fewest
+  /// How many were let go of since the companions were looked through: so many of them may be looked at.
+  var credit = 0
   /// The context has gone: nobody would let go of instances any more.
   var isOver = false
 }
@@ -64,17 +68,24 @@ extension RowContext {
   @inline(__always)
   func letGoSettled() { if !held.unsaved.isEmpty { letGo(ofUnsavedToo: !hasChanges) } }
 
-  /// The same when the context has no changes; otherwise does nothing.
+  /// The same when the context has no changes, or when there are so many that some rows may have left.
   @inline(__always)
-  func letGoIfSettled() { if !held.unsaved.isEmpty, !hasChanges { letGo(ofUnsavedToo: true) } }
+  func letGoIfSettled() {
+    if held.unsaved.isEmpty { return }
+    let isSettled = !hasChanges
+    if isSettled || held.unsaved.count >= held.unsavedLimit { letGo(ofUnsavedToo: isSettled) }
+  }
 
   /// The unsaved changes are about to be given up.
   func letGoUnsaved() { if !held.unsaved.isEmpty { letGo(ofUnsavedToo: true) } }
 
   @inline(never)
   private func letGo(ofUnsavedToo isAll: Bool) {
+    held.credit += max(HeldInstances.fewest, held.unsaved.count)
     release(unsavedToo: isAll)
-    letGoCompanions()
+    held.unsavedLimit = max(HeldInstances.fewest, held.unsaved.count * 2)
+    // Not at each save: one edit would cost as much as there are companions.
+    if held.credit >= held.companions.count { letGoCompanions() }
   }
 
   // Not inlined: the instances go when this returns.
@@ -113,6 +124,7 @@ extension RowContext {
 
   /// Lets go of companions that nobody else holds and whose rows no owner keeps.
   private func letGoCompanions() {
+    held.credit = 0
     if held.companions.isEmpty { return }
     var places: [Int] = []
     var rows: [ManagedObject] = []
@@ -196,7 +208,8 @@ extension ModelPlan {
   /// Whether an instance of the class has something beside what its row has. Looks at the first that it is asked about.
   func hasOwnState(_ model: AnyObject) -> Bool {
     if let instancesHaveState { return instancesHaveState }
-    let found = Self.storesMore(model, descriptor)
+    // A mirror of the program's own may show less, and may read relationships, for which this would be asked again.
+    let found = model is any CustomReflectable || Self.storesMore(model, descriptor)
     instancesHaveState = found
     return found
   }

@@ -92,7 +92,7 @@ final class EndingContainerTests: Sendable {
         try await group.waitForAll()
       }
     case .actor:
-      try await Keeper(container).add()
+      try await ObjectKeeper(container).add()
     }
     return Ended(coordinator: container.persistentStoreCoordinator)
   }
@@ -169,7 +169,7 @@ final class EndingContainerTests: Sendable {
 }
 
 /// Works on the queue of a context.
-private actor Keeper {
+private actor ObjectKeeper {
   private let context: ManagedObjectContext
   nonisolated var unownedExecutor: UnownedSerialExecutor { context.asUnownedSerialExecutor() }
 
