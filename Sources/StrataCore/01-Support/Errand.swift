@@ -6,7 +6,7 @@ import Synchronization
 /// Dispatch keeps a block a little longer than it runs. What the block held lived on for that moment after an `await` had returned: a container that went out of
 /// scope right then was still open. So a block holds an errand, which is empty by then.
 package final class Errand: @unchecked Sendable {
-  // Unchecked: `work` is set before the errand is handed over, and belongs to the thread that runs it from then on.
+  // @unchecked Sendable: `work` is set before the errand is handed over, and belongs to the thread that runs it from then on.
   private var work: (@Sendable () -> Void)?
   private let isCounted: Bool
 
@@ -50,7 +50,7 @@ package final class Errand: @unchecked Sendable {
 
 /// What an errand has come to, for the task that waits for it: nothing else keeps it.
 package final class ErrandAnswer<Value>: @unchecked Sendable {
-  // Unchecked: given before the task goes on that takes it.
+  // @unchecked Sendable: given before the task goes on that takes it.
   private var value: Value?
 
   package init() {}

@@ -191,7 +191,7 @@ private final class ValuePlan {
     let reads = try PredicateTranslationError.naming(.value) {
       try KeyPathNames.reads(of: keyPath, from: entity, schema, asValue: true)
     }
-    let type = Self.unwrapped(Value.self)
+    let type = unwrappedType(Value.self)
     if !(type is any StoredAttribute.Type) || type is any NarrowInteger.Type { hasForms = true }
     var base = ""
     var steps: [Int] = []
@@ -255,13 +255,7 @@ private final class ValuePlan {
   /// The column of the objects' own IDs.
   func identifierColumn() -> Int { place("objectID") { .expression("objectID", .evaluatedObject) } }
 
-  private static func isIdentifier(_ type: Any.Type) -> Bool { unwrapped(type) == ManagedObjectID.self }
-
-  private static func unwrapped(_ type: Any.Type) -> Any.Type {
-    var type = type
-    while let optional = type as? any OptionalValue.Type { type = optional.wrapped }
-    return type
-  }
+  private static func isIdentifier(_ type: Any.Type) -> Bool { unwrappedType(type) == ManagedObjectID.self }
 
   private func place(_ name: String, _ column: () -> FetchColumn) -> Int {
     if let known = places[name] { return known }

@@ -295,12 +295,6 @@ enum KeyPathNames {
     return AttributeValue(raw.rawValue, type: attribute.type) == given
   }
 
-  private static func unwrappedType(_ type: Any.Type) -> Any.Type {
-    var type = type
-    while let optional = type as? any OptionalValue.Type { type = optional.wrapped }
-    return type
-  }
-
   private static func unwrapped(_ any: Any) -> Any {
     if let collated = any as? any CollatedText { return unwrapped(collated.text as Any) }
     guard let optional = any as? any OptionalValue, let value = optional.anyValue else { return any }

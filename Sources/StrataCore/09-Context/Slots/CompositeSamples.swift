@@ -28,7 +28,7 @@ enum CompositeSamples {
       if round == rounds - 1, element.isOptional, known.map({ $0 is any OptionalValue.Type }) ?? true {
         continue
       }
-      let wrapped = known.map { unwrapped($0) }
+      let wrapped = known.map { unwrappedType($0) }
       if element is CompositeAttributeDescription {
         if let inner = wrapped as? any CompositeValue.Type, depth < EmptyValues.mostLevels {
           made[element.name] = elements(of: inner, round, &place, depth + 1)
@@ -83,12 +83,6 @@ enum CompositeSamples {
       return found
     }
     return find(type)
-  }
-
-  private static func unwrapped(_ type: Any.Type) -> Any.Type {
-    var type = type
-    while let optional = type as? any OptionalValue.Type { type = optional.wrapped }
-    return type
   }
 
   /// Some value of a type as the attribute holds it.

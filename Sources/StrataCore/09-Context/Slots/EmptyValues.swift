@@ -89,9 +89,9 @@ enum EmptyValues {
         placeholder(of: type, depth: depth).map { Member(value: $0) }
       }
       // References may be weak or unowned, which are kept in another way.
-      var plain = field
-      while let optional = plain as? any OptionalValue.Type { plain = optional.wrapped }
-      guard isValueType(plain), let made = _openExistential(field, do: member) else { return false }
+      guard isValueType(unwrappedType(field)), let made = _openExistential(field, do: member) else {
+        return false
+      }
       members.append((offset, made))
       end = max(end, offset + made.size)
       return true
