@@ -514,13 +514,13 @@ int flock(int descriptor, int operation) {
   return find_flock()(descriptor, operation);
 }
 
-/// Renaming without replacing.
+/// Renaming without replacing, and exchanging two names (flag 2).
 static long renamed(const long *a) {
   int watched = is_watched((const char *)a[1]) || is_watched((const char *)a[3]);
   if (fails(SI_RENAME, watched)) return -1;
   int recording = begin_record(watched);
   long code = find_syscall()(SYS_renameat2, a[0], a[1], a[2], a[3], a[4], a[5]);
-  if (recording && code == 0) note_text(SI_RENAMED, 0, 0, (const char *)a[1], (const char *)a[3]);
+  if (recording && code == 0) note_text(SI_RENAMED, (a[4] & 2) ? 1 : 0, 0, (const char *)a[1], (const char *)a[3]);
   end_record(recording);
   return code;
 }

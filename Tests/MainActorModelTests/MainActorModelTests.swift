@@ -1,6 +1,6 @@
 import SwiftData
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 @Suite("Models where the main actor is the default")
 struct MainActorModelTests {

@@ -1,8 +1,8 @@
 import Foundation
 import StrataModels
-import Synchronization
 import Testing
 import TortureKit
+import struct StrataCore.Mutex
 
 @Suite("Classes with @Managed")
 struct LibraryTests {

@@ -1,5 +1,5 @@
 import CoreData
-import Synchronization
+import struct StrataCore.Mutex
 
 /// A store in a JSON file, as it is written for Core Data.
 class FileStore: NSAtomicStore, @unchecked Sendable {

@@ -1,5 +1,5 @@
 import CoreData
-import Synchronization
+import struct StrataCore.Mutex
 
 /// What a store over the network talks to: resources by name, records by identifier, each with a version. May fail when told to.
 final class ShelfServer: @unchecked Sendable {

@@ -284,10 +284,10 @@ struct ReferenceInterpreter {
     }
     if aggregate == .average {
       if plain.isEmpty { return .null }
-      let sum =
-        !integers.isEmpty
-        ? Double(integers.reduce(0, +))
-        : decimals.isEmpty ? doubles.reduce(0, +) : Self.double(.decimal(decimals.reduce(0, +))) ?? 0
+      if integers.isEmpty, !decimals.isEmpty {
+        return .decimal(decimals.reduce(0, +) / Decimal(plain.count))
+      }
+      let sum = integers.isEmpty ? doubles.reduce(0, +) : Double(integers.reduce(0, +))
       return .double(sum / Double(plain.count))
     }
     if !integers.isEmpty { return .integer(integers.reduce(0, +)) }

@@ -387,6 +387,19 @@ extension StoreConformance {
         .count
       try expect(left == 1 || left == 2, "\(left) transactions are left of 4")
     },
+    ConformanceCase("history", "what a predicate chooses is deleted", needs: [.history]) { stand in
+      let (_, context) = try historyStack(stand)
+      for author in ["a", "b", "a"] {
+        context.transactionAuthor = author
+        context.make("Item")
+        try context.save()
+      }
+      var request = PersistentHistoryRequest.deleteHistory(before: Date.distantFuture)
+      request.transactionPredicate = .comparison(key: "author", .equal, .string("a"))
+      _ = try context.execute(request)
+      let left = try context.execute(PersistentHistoryRequest.fetchHistory(after: .beginning)).transactions
+      try expectEqual(left.map(\.author), ["b", "a"], "the authors")
+    },
     ConformanceCase("history", "batches are recorded", needs: [.history, .batches]) { stand in
       let (_, context) = try historyStack(stand)
       _ = try context.execute(

@@ -1,6 +1,6 @@
 import SwiftData
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 /// An actor as it is written without the macro.
 actor Handmade: ModelActor {

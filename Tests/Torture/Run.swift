@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
-import Synchronization
 import TortureKit
+import struct StrataCore.Mutex
 
 /// Runs all kinds in turn, each slice in a worker process, and prints the totals.
 struct Run: ParsableCommand {

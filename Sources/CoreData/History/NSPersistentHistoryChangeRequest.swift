@@ -14,6 +14,9 @@ public class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   open var resultType: NSPersistentHistoryResultType
   /// Which transactions, or which changes, as its entity says: `NSPersistentHistoryTransaction.fetchRequest`,
   /// `NSPersistentHistoryChange.fetchRequest`. Predicate, sort descriptors, limit, offset and batch size count (rule 282).
+  ///
+  /// Of a deletion it must be for transactions: the oldest that match are deleted, up to the first that does not match. Predicate and limit count; with a request for
+  /// changes, an offset, or a limit and sort descriptors, executing throws a `CocoaError` with the code 134060.
   open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
   /// The token the request was made with.
   public let token: NSPersistentHistoryToken?

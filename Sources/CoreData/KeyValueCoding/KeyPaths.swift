@@ -75,7 +75,9 @@ enum KeyPaths {
     case "@sum": return NSDecimalNumber(decimal: decimalSum(present))
     case "@avg":
       return present.isEmpty
-        ? NSNumber(value: 0) : NSDecimalNumber(decimal: decimalSum(present) / Decimal(present.count))
+        ? NSNumber(value: 0)
+        : NSDecimalNumber(
+          decimal: DecimalArithmetic.quotient(decimalSum(present), Decimal(present.count)))
     case "@min": return present.min(by: isLess)
     case "@max": return present.max(by: isLess)
     case "@unionOfObjects": return present

@@ -1,14 +1,10 @@
 import Foundation
 import StrataCore
 
-extension NSMigrationManager {
-  /// Migrates the store at `sourceURL` into the one at `dURL`, which is made when it does not exist and appended to otherwise.
-  /// - Throws: `CocoaError` 134140 without mappings, 134150 and 134160 when the source or the destination cannot be opened, 134120 when
-  ///   it was cancelled; validation errors; what policies throw.
-  public func migrateStore(
-    from sourceURL: URL, sourceType sStoreType: String, options sOptions: [AnyHashable: Any]? = nil,
-    with mappings: NSMappingModel?, toDestinationURL dURL: URL, destinationType dStoreType: String,
-    destinationOptions dOptions: [AnyHashable: Any]? = nil
+extension NSMigrationManager: MigratingByNames {
+  /// What the method that may be overridden does, with names of types and options as Core Data has them.
+  package func migrateByNames(
+    from source: NamedStore, with mappings: NSMappingModel?, to destination: NamedStore
   ) throws {
     try cocoa(.migration) {
       guard let mappings else {
@@ -16,10 +12,12 @@ extension NSMigrationManager {
       }
       speaksFoundation = true
       try migrateStore(
-        from: storeDescription(type: sStoreType, configuration: nil, url: sourceURL, options: sOptions),
-        with: mappings,
-        to: storeDescription(type: dStoreType, configuration: nil, url: dURL, options: dOptions))
+        from: described(source), with: mappings, to: described(destination))
     }
+  }
+
+  private func described(_ store: NamedStore) throws -> PersistentStoreDescription {
+    try storeDescription(type: store.type, configuration: nil, url: store.url, options: store.options)
   }
 
   /// Migrates a store. See `migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)`.

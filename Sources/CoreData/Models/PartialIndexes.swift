@@ -17,7 +17,7 @@ extension NSFetchIndexDescription {
         return
       }
       do {
-        condition = IndexCondition(try FetchLowering().predicate(newValue))
+        condition = IndexCondition(try FetchLowering(takesModelsInUse: false).predicate(newValue))
       } catch {
         condition = IndexCondition(
           text: "\(newValue)", keys: [], refusal: "no store can look up: \(error)")

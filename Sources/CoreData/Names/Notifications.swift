@@ -18,7 +18,7 @@ extension NSNotification.Name {
   /// Stores were added or removed.
   public static let NSPersistentStoreCoordinatorStoresDidChange =
     NSPersistentStoreCoordinator.storesDidChangeNotification
-  /// A store is about to be removed.
+  /// A store is about to be removed. The notification's object is the `NSPersistentStore`.
   public static let NSPersistentStoreCoordinatorWillRemoveStore =
     NSPersistentStoreCoordinator.willRemoveStoreNotification
   /// Core Data posts it when an account in the cloud changes; never posted here.

@@ -29,14 +29,14 @@ extension NSManagedObject {
   public final func willChange(
     _ changeKind: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String
   ) {
-    willChangeValue(forKey: key)
+    willChangeValue(forKey: key, remembersRelated: true)
   }
 
   /// Says that members of the ordered relationship `key` have been changed.
   public final func didChange(
     _ changeKind: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String
   ) {
-    didChangeValue(forKey: key)
+    endChange(ofKey: key)
   }
 
   /// Says that members of the set `key` are about to change: the object counts as changed. Accessors need no such bracket.
@@ -62,6 +62,6 @@ extension NSManagedObject {
       case .set: members.setSet(objects)
       }
     }
-    didChangeValue(forKey: key)
+    endChange(ofKey: key)
   }
 }

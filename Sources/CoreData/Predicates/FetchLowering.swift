@@ -4,6 +4,8 @@ import StrataCore
 struct FetchLowering {
   /// The context of the fetch, whose model knows what Swift key paths read; nil where there is none.
   var context: NSManagedObjectContext?
+  /// Whether a `#Predicate` without a context is read by the model that `entity()` finds, among those in use.
+  var takesModelsInUse = true
 
   /// - Throws: `CoreDataError` 134060 for a predicate that no store can look up: one made of a block, or of a class of the application.
   func predicate(_ predicate: NSPredicate) throws -> FetchPredicate {
@@ -16,7 +18,8 @@ struct FetchLowering {
       case .or: return .or(parts)
       case .not: return .not(parts.count == 1 ? parts[0] : .and(parts))
       }
-    case let swift as SwiftPredicate: return try swift.lowered(for: context?.fetchedModel)
+    case let swift as SwiftPredicate:
+      return try swift.lowered(for: context?.fetchedModel, orInUse: takesModelsInUse)
     case let constant as ReadConstantPredicate: return constant.value ? .everything : .nothing
     default:
       // Foundation tells its constant predicates by comparing them with others.

@@ -8,7 +8,7 @@ import StrataCore
 /// | a dictionary | the value of that key, nil when there is none |
 /// | a list or set | the values of that key of all elements, without lists in lists; `@count`, `@sum`, `@avg`, `@min`, `@max` |
 /// | an entity | `name`, `managedObjectClassName`, `superentity`, `isAbstract`, `userInfo`, `renamingIdentifier` |
-/// | a text | `length`, `lowercaseString`, `uppercaseString` |
+/// | a text, number, date, UUID, URL, data, object ID | what `FoundationKeys` has: `length`, `stringValue`, `absoluteString` and others |
 /// | another object or value | its stored property of that name; any other name traps |
 enum KeyedAccess {
   /// What the names of a key path lead to.
@@ -148,20 +148,15 @@ enum KeyedAccess {
       if let found = MigrationFunctions.value(of: manager, key) { return found }
     case let dictionary as any AnyDictionary: return dictionary.value(ofKey: key)
     case let dictionary as NSDictionary: return plain(dictionary.object(forKey: key))
-    case let text as String:
-      switch key {
-      case "length": return text.count
-      case "lowercaseString": return text.lowercased()
-      case "uppercaseString": return text.uppercased()
-      default: break
-      }
     default: break
     }
+    if let found = FoundationKeys.value(of: base, key) { return found }
     var mirror: Mirror? = Mirror(reflecting: base)
     while let current = mirror {
       if let child = current.children.first(where: { $0.label == key }) { return plain(child.value) }
       mirror = current.superclassMirror
     }
+    if key == "description" { return "\(base)" }
     stop(
       "\(type(of: base)) has no stored property “\(key)”; without the Objective-C runtime, keys are found in managed objects, "
         + "dictionaries and stored properties.")

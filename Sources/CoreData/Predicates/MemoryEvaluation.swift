@@ -181,6 +181,10 @@ struct MemoryComparison {
       return (KeyedAccess.elements(right) ?? [right]).contains { isEqual(left, $0) }
     case .contains:
       if let elements = KeyedAccess.elements(left) { return elements.contains { isEqual($0, right) } }
+      // One object contains another when it is the same.
+      if case .object(let first) = Operand(left), case .object(let second) = Operand(right) {
+        return first == second
+      }
       return compared(left, right)
     case .between:
       guard let bounds = KeyedAccess.elements(right), bounds.count == 2 else {
@@ -231,7 +235,8 @@ struct MemoryComparison {
     }
   }
 
-  /// Constants beside key paths to values of another numeric type take that type: 0.1 is the nearest float.
+  /// Constants beside key paths to values of another numeric type take that type: 0.1 is the nearest float. A text beside a UUID or a URL is the one that it
+  /// spells.
   private func adapted(_ left: AttributeValue, _ right: AttributeValue) -> (AttributeValue, AttributeValue) {
     (
       leftIsConstant ? Self.adapted(left, to: right) : left,
@@ -244,8 +249,14 @@ struct MemoryComparison {
     case .double: ComparedValues.converted(constant, to: .double) ?? constant
     case .float: ComparedValues.converted(constant, to: .float) ?? constant
     case .decimal: ComparedValues.converted(constant, to: .decimal) ?? constant
+    case .uuid: spelled(constant, as: .uuid) ?? constant
+    case .url: spelled(constant, as: .uri) ?? constant
     default: constant
     }
+  }
+
+  private static func spelled(_ constant: AttributeValue, as type: AttributeType) -> AttributeValue? {
+    if case .string(let text) = constant { ComparedValues.spelled(text, as: type) } else { nil }
   }
 
   /// What kind of thing a value is.

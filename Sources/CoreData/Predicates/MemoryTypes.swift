@@ -25,12 +25,14 @@ extension MemoryEvaluation {
     }
   }
 
-  /// Whether the expression is the value of an attribute, or those of many objects, and nothing that is computed from them.
+  /// Whether the expression is the value of an attribute, those of many objects, or one aggregate of those, and nothing else that is computed from them.
   func isKeyPath(_ expression: NSExpression) -> Bool {
     switch expression.kind {
     case .keyPath(let operand, let path):
-      !path.contains("@") && (operand.map { isObject($0) } ?? true)
+      !path.contains("@count") && (operand.map { isObject($0) } ?? true)
     case .swiftKeyPath: true
+    case .function(nil, let name, let arguments) where FetchAggregate(selector: name) != nil:
+      name != FetchAggregate.count.selector && arguments.count == 1 && isKeyPath(arguments[0])
     case .function(_, let name, let arguments): FetchLowering.keyPathArgument(name, arguments) != nil
     default: false
     }

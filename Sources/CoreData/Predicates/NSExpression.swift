@@ -65,8 +65,23 @@ open class NSExpression: NSObject, NSSecureCoding, NSCopying {
   /// A value.
   public init(forConstantValue obj: Any?) { kind = .constant(plain(obj)) }
 
-  /// What a key path leads to, collection operators included: `plane.seats`, `flights.@count`.
-  public init(forKeyPath keyPath: String) { kind = .keyPath(nil, keyPath) }
+  /// What a key path leads to, collection operators included: `plane.seats`, `flights.@count`. One that begins with a variable, `$x.seats`, leads on from the variable's value, as
+  /// it does in a format; its `keyPath` is what follows the variable, its `operand` the variable.
+  public init(forKeyPath keyPath: String) {
+    if let dot = keyPath.firstIndex(of: "."), let name = Self.variableName(keyPath[..<dot]) {
+      kind = .keyPath(NSExpression(.variable(name)), String(keyPath[keyPath.index(after: dot)...]))
+    } else {
+      kind = .keyPath(nil, keyPath)
+    }
+  }
+
+  /// The name in `$name`; nil for everything else.
+  private static func variableName(_ text: Substring) -> String? {
+    guard text.first == "$", let first = text.dropFirst().first, first.isLetter || first == "_",
+      text.dropFirst().allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
+    else { return nil }
+    return String(text.dropFirst())
+  }
 
   /// What a Swift key path leads to. In memory it is followed; a fetch looks up the stored properties that it reads, by their names, and throws when
   /// it computes something of them.
@@ -152,12 +167,17 @@ open class NSExpression: NSObject, NSSecureCoding, NSCopying {
 
   /// The value for an object. `context` holds variables by name, and is handed to blocks.
   ///
-  /// What a function computes in floating point is an `NSNumber`, as Core Data's: `as? Int` takes a whole one, `2**3` for instance. A key path through a
-  /// to-many relationship gives what `value(forKeyPath:)` gives, a set of the members' values.
+  /// What a function computes in floating point is an `NSNumber`, as Core Data's: `as? Int` takes a whole one, `2**3` for instance. A decimal that is computed is
+  /// an `NSDecimalNumber`. A key path through a to-many relationship gives what `value(forKeyPath:)` gives, a set of the members' values.
   open func expressionValue(with object: Any?, context: NSMutableDictionary?) -> Any? {
     let value = MemoryEvaluation(object, context: context).handedOut(self)
     if case .function = kind, let value, type(of: value) == Double.self, let number = value as? Double {
       return NSNumber(value: number)
+    }
+    // By type first: a cast takes other numbers, too. A constant is what it was given as.
+    if let value, type(of: value) == Decimal.self, let number = value as? Decimal {
+      if case .constant = kind { return value }
+      return NSDecimalNumber(decimal: number)
     }
     return value
   }

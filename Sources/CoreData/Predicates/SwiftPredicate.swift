@@ -18,24 +18,42 @@ final class SwiftPredicate: NSPredicate {
   @available(*, unavailable)
   required init?(coder: NSCoder) { stop("predicates are not archived; keep their predicateFormat.") }
 
-  /// - Throws: `PredicateTranslationError` for what no store can look up; `CoreDataError` 134060 without a model, and for a class that is
-  ///   none of managed objects.
-  func lowered(for model: NSManagedObjectModel?) throws -> FetchPredicate {
-    guard let model, let lower else {
-      throw CoreDataError(
-        .coreData,
-        "A #Predicate can be looked up in the model of a context only, and when it is about a class of managed objects."
-      )
+  /// What the predicate says by names: those of `model`, or without one, where `orInUse` says so, those of the newest model in use that has the
+  /// class, as `entity()` finds it.
+  ///
+  /// - Throws: `PredicateTranslationError` for what no store can look up; `CoreDataError` 134060 where no model in use has the class, and for a class that
+  ///   is none of managed objects.
+  func lowered(for model: NSManagedObjectModel?, orInUse: Bool = true) throws -> FetchPredicate {
+    if let lower {
+      if let model { return try lower(model) }
+      for coordinator in orInUse ? LivingCoordinators.all : [] {
+        if let found = try? lower(coordinator.managedObjectModel) { return found }
+      }
     }
-    return try lower(model)
+    throw CoreDataError(
+      .coreData,
+      "A #Predicate can be looked up in a model that is in use only, and when it is about a class of managed objects."
+    )
   }
 
   override func evaluate(with object: Any?) -> Bool { evaluate(with: object, substitutionVariables: nil) }
 
   override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
     guard let object = plain(object) else { return false }
-    do { return try isTrue(object) } catch { stop("a #Predicate could not be evaluated: \(error)") }
+    do { return try isTrue(object) } catch {
+      // Swift throws for a nil that is forced, in whichever part of the predicate. By names that part is false, as in a fetch.
+      let model = (object as? ManagedObject)?.managedObjectContext?.fetchedModel
+      guard let tree = try? lowered(for: model) else {
+        if error as? PredicateError == .forceUnwrapFailure { return false }
+        stop("a #Predicate could not be evaluated: \(error)")
+      }
+      return OpaqueArguments().predicate(tree).evaluate(with: object, substitutionVariables: bindings)
+    }
   }
+
+  /// What the predicate says by names, in the model that `entity()` asks; where no model in use can say it, a text that is no format string.
+  override var predicateFormat: String { PredicateText.text(self) }
+  override var description: String { PredicateText.text(self) }
 
   override func copy(with zone: NSZone? = nil) -> Any { self }
   override func copy() -> Any { self }

@@ -80,6 +80,53 @@ open class NSFetchRequestDescription: NSPersistentStoreRequest {
     havingPredicate = other.havingPredicate
   }
 
+  /// Whether two conditions say the same. Not by `==`: to Foundation all compound predicates that are made in code are equal.
+  private static func isEqual(_ one: NSPredicate?, _ other: NSPredicate?) -> Bool {
+    guard let one, let other else { return one == nil && other == nil }
+    return one === other || PredicateText.isSame(one, other)
+  }
+
+  /// Whether `object` is a request for the same: of the entity of the same name, with equal predicates, sort descriptors, columns and settings. The type argument does not count, as
+  /// on Apple's systems, where it is not known at run time.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSFetchRequestDescription else { return false }
+    if self === other { return true }
+    guard entityName == other.entityName, entityName != nil || objectClass == other.objectClass else {
+      return false
+    }
+    return Self.isEqual(predicate, other.predicate)
+      && Self.isEqual(havingPredicate, other.havingPredicate)
+      && sortDescriptors == other.sortDescriptors && affectedStores == other.affectedStores
+      && Self.isEqual(propertiesToFetch, other.propertiesToFetch)
+      && Self.isEqual(propertiesToGroupBy, other.propertiesToGroupBy)
+      && relationshipKeyPathsForPrefetching == other.relationshipKeyPathsForPrefetching
+      && hasSettings(of: other)
+  }
+
+  private func hasSettings(of other: NSFetchRequestDescription) -> Bool {
+    fetchLimit == other.fetchLimit && fetchOffset == other.fetchOffset
+      && fetchBatchSize == other.fetchBatchSize && resultType == other.resultType
+      && includesSubentities == other.includesSubentities
+      && includesPropertyValues == other.includesPropertyValues
+      && returnsObjectsAsFaults == other.returnsObjectsAsFaults
+      && includesPendingChanges == other.includesPendingChanges
+      && shouldRefreshRefetchedObjects == other.shouldRefreshRefetchedObjects
+      && returnsDistinctResults == other.returnsDistinctResults
+  }
+
+  /// Whether two lists have the same columns: names, and descriptions of properties.
+  private static func isEqual(_ columns: [Any]?, _ others: [Any]?) -> Bool {
+    guard let columns, let others else { return columns == nil && others == nil }
+    return columns.count == others.count
+      && zip(columns, others).allSatisfy { column, other in
+        if let property = column as? NSPropertyDescription { return property.isEqual(other) }
+        return (column as? String).map { $0 == other as? String } ?? false
+      }
+  }
+
+  /// The same for all requests: it must stay what it is while one in a set or a dictionary is changed.
+  open override var hash: Int { 0 }
+
   open override var description: String {
     var text = "<NSFetchRequest> entity: \(entityName ?? "none")"
     if let predicate { text += ", predicate: \(predicate.description)" }

@@ -28,6 +28,10 @@ public func !== (left: NSFetchedResultsList?, right: NSFetchedResultsList?) -> B
 /// Belongs to its context's queue and does not hold its delegate. Without a delegate the results stay what they were (rule 244). The request
 /// may be changed before the next `performFetch()`, which takes it as it is then; there is no cache that would have to be deleted.
 ///
+/// Holds the objects that it has handed out and those that its delegate was told of, until they leave the list: they stay the same instances, with their transient values and what their
+/// class stores in Swift. Those of a list of at most 1,024 objects are all registered and held from `performFetch()` on, as faults; of longer lists an object is registered when it is first
+/// asked for. Of a longer list with a `fetchBatchSize` only the batches looked at last are held.
+///
 /// When the store cannot be read while a change is followed, the list stays as it was, the context's `readFailureHandler` receives the error, and
 /// the next change in the context reads the list again and tells what was missed. `performFetch()` does so at once, or throws.
 open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
@@ -75,7 +79,7 @@ open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
   /// Does nothing: there is no cache that could be out of date (rule 259).
   open class func deleteCache(withName name: String?) {}
 
-  /// Fetches the objects, or fetches them again. Does not notify the delegate.
+  /// Fetches the objects, or fetches them again. Does not notify the delegate. Objects that the list had and has again stay the same instances.
   ///
   /// - Throws: 134060 when the sort descriptors are nil (an empty list leaves the order to the store), for a result type that is not managed objects, when objects of a section do not stand together (rule 242), and for an order that no store has;
   ///   what `fetch` throws.

@@ -81,6 +81,8 @@ final class ResultsSource {
           cacheName: cacheName)
       }
     next.sectionTitle = { [weak self] in self?.indexTitle($0) }
+    // The same instances, with what their classes store in Swift, as long as the list has them.
+    next.keptObjects = followed?.keptObjects ?? []
     if delegate != nil { next.delegate = self }
     try next.performFetch()
     followed?.delegate = nil
@@ -118,10 +120,10 @@ final class ResultsSource {
     case nil: return ""
     case let name as String: return name
     case let value?:
-      // Numbers are called as in sections by stored values.
+      // Numbers and dates are called as in sections by stored values.
       if let number = AttributeValue(value, type: .undefined) {
         switch number {
-        case .boolean, .double, .float: return SectionText.text(number)
+        case .boolean, .double, .float, .date: return SectionText.text(number)
         default: break
         }
       }
@@ -138,7 +140,11 @@ final class ResultsSource {
 
   /// All objects; nil before they were fetched (rule 243).
   var fetchedObjects: [ManagedObject]? {
-    guard let found = followed?.fetchedObjects else { return nil }
+    guard let found = followed?.fetchedObjects else {
+      // After a reset, say.
+      forget()
+      return nil
+    }
     if let objects { return objects }
     let objects = Array(found)
     self.objects = objects

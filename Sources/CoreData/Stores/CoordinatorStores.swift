@@ -89,6 +89,7 @@ extension NSPersistentStoreCoordinator {
     try cocoa {
       let store = own(store)
       try requireAttached(store)
+      spellStores()
       if store.persistentStoreCoordinator === self { store.willRemove(from: self) }
       try remove(store.store)
     }
@@ -129,9 +130,9 @@ extension NSPersistentStoreCoordinator {
   // MARK: Whole stores
 
   /// Destroys the store in the file at `url`, as Core Data does: detaches it when it is attached here, and empties it. The file stays, and is opened as a
-  /// new store. Where there is no file, nothing happens.
+  /// new store. Where there is no file in the folder, for `/dev/null/Name` and for stores in memory nothing happens.
   /// - Throws: `CocoaError` 134070 when another coordinator of this process or another process has the store open, and for stores of the program's own; Foundation's
-  ///   codes for a file that cannot be written. Nothing is changed then, and a store that was attached is attached.
+  ///   codes for `/dev/null`, for a missing folder, and for a file that cannot be written. Nothing is changed then, and a store that was attached is attached.
   public func destroyPersistentStore(
     at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil
   ) throws {
@@ -170,6 +171,7 @@ extension NSPersistentStoreCoordinator {
   /// Runs `body`. When that detaches the store at `url` and has to attach it again, it is known by the type and the options that it was added with.
   private func knownAsBefore(_ url: URL, _ body: () throws -> Void) rethrows {
     guard let store = persistentStore(for: url) else { return try body() }
+    spellStores()
     let opening = NSPersistentStore.Opening(type: store.type, options: Carried(store.options))
     try NSPersistentStore.$opening.withValue(opening) { try body() }
   }

@@ -120,6 +120,17 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     return copy
   }
 
+  /// Whether `object` describes the same store with the same options.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSPersistentStoreDescription else { return false }
+    if self === other { return true }
+    return type == other.type && url == other.url && configuration == other.configuration
+      && shouldAddStoreAsynchronously == other.shouldAddStoreAsynchronously && options == other.options
+  }
+
+  /// The same for all descriptions: it must stay what it is while one in a set or a dictionary is changed.
+  open override var hash: Int { 0 }
+
   open override var description: String {
     "<store description: \(type)\(url.map { " at \($0.path)" } ?? "")>"
   }

@@ -27,10 +27,10 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
     guard let data = value as? Data else { return nil }
     if isPlain { return try? PlainValueTransformer().reverse(data) }
     guard let envelope = try? PropertyListDecoder().decode(Envelope.self, from: data),
-      let allowed = Self.allowedTopLevelClasses.first(where: { NSStringFromClass($0) == envelope.className })
+      let allowed = Self.allowedTopLevelClasses.first(where: { Self.name(of: $0) == envelope.className })
     else { return nil }
     // What is in a collection may be of the other classes.
-    let others = Self.allowedTopLevelClasses.filter { $0 != allowed }
+    let others = Self.allowedTopLevelClasses.filter { $0 != allowed && Self.name(of: $0) != nil }
     return try? NSKeyedUnarchiver.unarchivedObject(ofClasses: [allowed] + others, from: envelope.archive)
   }
 
@@ -41,10 +41,19 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
     guard let object = value as? NSObject, let coded = object as? any NSSecureCoding,
       type(of: coded).supportsSecureCoding,
       let allowed = Self.allowedTopLevelClasses.first(where: { object.isKind(of: $0) }),
+      let className = Self.name(of: allowed),
       let archive = try? NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
     else { return nil }
-    let envelope = Envelope(className: NSStringFromClass(allowed), archive: archive)
+    let envelope = Envelope(className: className, archive: archive)
     return try? PropertyListEncoder().encode(envelope)
+  }
+
+  /// The name that archives have for the class; nil for a class that is private, generic or in something else: Foundation, and so an archive, has no name for
+  /// it, and `NSStringFromClass` stops the process.
+  private static func name(of type: AnyClass) -> String? {
+    let parts = String(reflecting: type).split(separator: ".")
+    let hasName = parts.count == 2 && !parts[1].contains { !$0.isLetter && !$0.isNumber && $0 != "_" }
+    return hasName ? NSStringFromClass(type) : nil
   }
 
   private struct Envelope: Codable {

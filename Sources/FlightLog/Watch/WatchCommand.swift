@@ -16,13 +16,16 @@ struct WatchCommand: AsyncParsableCommand {
   @Option(help: "The store's file.")
   var store = "FlightLog/FlightLog.strata"
 
-  @Option(help: "How many flights are shown; without it, as many as the terminal has room for.")
+  // Unconditional: a number below 0 is a value, and refused as one.
+  @Option(
+    parsing: .unconditional,
+    help: "How many flights are shown; without it, as many as the terminal has room for.")
   var rows: Int?
 
   @Flag(help: "Show the board once and end.")
   var once = false
 
-  @Option(help: "End after so many seconds.")
+  @Option(parsing: .unconditional, help: "End after so many seconds.")
   var seconds: Double?
 
   func validate() throws {

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import StrataCommand
-import Synchronization
+import struct StrataCore.Mutex
 
 /// Serves the page about a store on this computer only, until it is stopped.
 package final class PageServer: Sendable {

@@ -12,7 +12,8 @@ struct History: StoreTask {
       """)
 
   @Argument(help: "The store's file.", completion: .file()) var store: String
-  @Option(help: "The most transactions to list; 0 for all.") var limit: Int?
+  // Unconditional: a number below 0 is a value, and refused as one.
+  @Option(parsing: .unconditional, help: "The most transactions to list; 0 for all.") var limit: Int?
   @Option(help: "Only what this author has saved.") var author: String?
   @Option(help: "Only what was saved after this token, oldest first, without limit unless one is given.")
   var since: String?
@@ -23,7 +24,7 @@ struct History: StoreTask {
   static let readsServers = true
 
   func validate() throws {
-    if (limit ?? 0) < 0 { throw ValidationError("The limit is 0 or more.") }
+    if (limit ?? 0) < 0 { throw ValidationError("--limit must not be negative; 0 lists all.") }
   }
 
   func perform() throws {

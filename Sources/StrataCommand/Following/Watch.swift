@@ -13,12 +13,13 @@ struct Watch: StoreTask {
 
   @Argument(help: "The store's file.", completion: .file()) var store: String
   @Flag(help: "List every change.") var changes = false
-  @Option(help: "End after so many saves; 0 for never.") var count = 0
+  // Unconditional: a number below 0 is a value, and refused as one.
+  @Option(parsing: .unconditional, help: "End after so many saves; 0 for never.") var count = 0
   @Flag(help: "A line of JSON for each save.") var json = false
   var subject: String? { store }
 
   func validate() throws {
-    if count < 0 { throw ValidationError("The number of saves is 0 or more.") }
+    if count < 0 { throw ValidationError("--count must not be negative; 0 never ends.") }
   }
 
   static let readsServers = true

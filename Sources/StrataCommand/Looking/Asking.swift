@@ -73,13 +73,13 @@ struct Question {
   private func pointing(_ error: FetchError, _ entity: EntitySchema, _ schema: Schema, _ sort: String)
     -> Failure
   {
-    var failure = Failure(.usage, error.description)
+    var failure = Failure(.usage, error.statement)
     guard let key = error.key else { return failure }
     let isSort = if case .sortKey = error.part { true } else { false }
     let text = isSort ? sort : condition ?? ""
     if !text.contains(where: \.isNewline), let place = Self.place(of: key, in: text) {
       failure = Failure(
-        .usage, "\(error.description)\n\(text)\n\(String(repeating: " ", count: place))^")
+        .usage, "\(error.statement)\n\(text)\n\(String(repeating: " ", count: place))^")
       failure.keepsLines = true
     }
     if error.reason == .unknownKey {

@@ -9,12 +9,17 @@ struct Explain: StoreTask {
 
   @OptionGroup var asking: Asking
   @Option(help: "The order, as for “rows”.") var sort: [String] = []
-  @Option(help: "The most objects; 0 for all.") var limit = 0
+  // Unconditional: a number below 0 is a value, and refused as one.
+  @Option(parsing: .unconditional, help: "The most objects; 0 for all.") var limit = 0
   @Flag(help: "Execute it too, and say what was looked at and how long it took.") var analyze = false
   @Flag(help: "Explain the counting, not the fetching.") var count = false
   @Flag(help: "As JSON.") var json = false
   var subject: String? { asking.store }
   static let readsServers = true
+
+  func validate() throws {
+    if limit < 0 { throw ValidationError("--limit must not be negative; 0 asks for all.") }
+  }
 
   func perform() throws {
     try StorePath.read(asking.store) { window in

@@ -15,8 +15,9 @@ struct Rows: StoreTask {
   @Option(help: "The order: keys with “:desc” behind them where the largest comes first; “age:desc,name”.")
   var sort: [String] = []
   @Option(help: "The columns, with commas between them.") var columns: String?
-  @Option(help: "The most objects to show; 0 for all.") var limit: Int?
-  @Option(help: "How many objects to leave out at the beginning.") var offset = 0
+  // Unconditional: a number below 0 is a value, and refused as one.
+  @Option(parsing: .unconditional, help: "The most objects to show; 0 for all.") var limit: Int?
+  @Option(parsing: .unconditional, help: "How many objects to leave out at the beginning.") var offset = 0
   @Flag(help: "A line of JSON for each object.") var json = false
   @Flag(help: "Comma-separated values with a line of names.") var csv = false
   @Flag(help: "Show long values whole in the table.") var wide = false
@@ -25,7 +26,8 @@ struct Rows: StoreTask {
   static let readsServers = true
 
   func validate() throws {
-    if (limit ?? 0) < 0 || offset < 0 { throw ValidationError("The limit and the offset are 0 or more.") }
+    if (limit ?? 0) < 0 { throw ValidationError("--limit must not be negative; 0 shows all.") }
+    if offset < 0 { throw ValidationError("--offset must not be negative.") }
     if json && csv { throw ValidationError("--json and --csv exclude each other.") }
   }
 

@@ -13,11 +13,13 @@ struct Show: StoreTask {
   @Argument(help: "The store's file.", completion: .file()) var store: String
   @Argument(help: "The object: “Entity/p7”, or its URI.") var id: String
   @Option(help: "Write only this attribute's value, data as bytes.") var value: String?
-  @Option(help: "The most members of each to-many relationship to list; 0 for all.") var members = 10
+  // Unconditional: a number below 0 is a value, and refused as one.
+  @Option(parsing: .unconditional, help: "The most members of each to-many relationship to list; 0 for all.")
+  var members = 10
   @Flag(help: "As JSON.") var json = false
 
   func validate() throws {
-    if members < 0 { throw ValidationError("The number of members is 0 or more.") }
+    if members < 0 { throw ValidationError("--members must not be negative; 0 lists all.") }
   }
 
   var subject: String? { store }

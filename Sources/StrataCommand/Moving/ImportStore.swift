@@ -89,7 +89,7 @@ struct ExportStore: StoreTask {
       hashes = .versionInfo(StorePath.resolved(versionInfo), version: modelVersion)
     } else {
       throw Failure(
-        .notAStore,
+        .usage,
         "Core Data opens a store only when it knows the version hashes of its entities, which only Apple's framework can make.",
         advice: Failure.hashAdvice)
     }

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Synchronization
+import struct StrataCore.Mutex
 
 /// What some work takes: time, and memory as it goes.
 final class Figures {

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import struct StrataCore.Mutex
 
 /// What programs that were killed have left.
 enum Leftovers {

@@ -49,12 +49,32 @@ struct InferenceCheck {
   ) -> String? {
     guard let old else { return isMandatory ? "is new and mandatory, and has no default value" : nil }
     if old.attributeType != new.attributeType, !isWider(new, than: old) {
-      return "has another type: \(new.attributeType), it was \(old.attributeType)"
+      let (type, before) = (new.attributeType, old.attributeType)
+      return "\(Self.otherType) \(type), it was \(before)\(Self.misfits(before, type))"
     }
     if old.attributeType == .transformable, transformer(old) != transformer(new) {
       return "has another transformer"
     }
     return isMandatory && old.isOptional ? "becomes mandatory, and has no default value" : nil
+  }
+
+  /// How the reason begins that an attribute's type is another one.
+  static let otherType = "has another type:"
+
+  /// Which numbers there may be that the later type has no room for; empty where one of both is no number.
+  private static func misfits(_ old: AttributeType, _ new: AttributeType) -> String {
+    guard old.isNumber else { return "" }
+    func between(_ least: Int64, _ most: Int64) -> String {
+      ", with no room for numbers below \(least) or above \(most)\(old.isInteger ? "" : ", and for fractions")"
+    }
+    switch new {
+    case .integer16: return between(Int64(Int16.min), Int64(Int16.max))
+    case .integer32: return between(Int64(Int32.min), Int64(Int32.max))
+    case .integer64: return between(.min, .max)
+    case .float: return ", with no room for more than 7 digits"
+    case .double: return ", with no room for more than 15 digits"
+    default: return ""
+    }
   }
 
   /// Whether every number that `old` can have is one of `new`, too.

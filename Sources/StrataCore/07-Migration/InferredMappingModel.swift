@@ -85,8 +85,13 @@ public struct InferredMappingModel: Sendable, Hashable {
     let reasons = InferenceCheck(pairing).reasons()
     if reasons.isEmpty { return }
     let text = reasons.joined(separator: "; ")
+    let advice =
+      reasons.contains { $0.contains(InferenceCheck.otherType) }
+      ? " To keep the values of an attribute whose type changes, write a mapping model whose property mapping computes them, or give the new attribute another name and fill it in a custom stage."
+      : ""
     throw CoreDataError(
-      .inferredMappingModel, "How the store is to be migrated cannot be inferred from the models: \(text).",
+      .inferredMappingModel,
+      "How the store is to be migrated cannot be inferred from the models: \(text).\(advice)",
       userInfo: ["reason": text, reasonsKey: reasons])
   }
 }

@@ -30,7 +30,7 @@ struct CommitNotice: Sendable {
   var hasMoreThanWasSaid: Bool { !derivedRows.isEmpty || !unsaidTouches.isEmpty }
   /// How many rows it is about.
   var count: Int { batch?.count ?? changes.count }
-  /// False when a context has saved to its parent and no store has the rows yet.
+  /// False when a context has saved to its parent and no store has the rows yet, and when there are no rows.
   var isStored: Bool { commitNumber > 0 }
 }
 

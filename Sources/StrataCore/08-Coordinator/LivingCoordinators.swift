@@ -51,7 +51,8 @@ package enum LivingCoordinators {
     Diagnostics.write("\(type).entity(): \(words).", .warning)
     let entity = EntityDescription()
     entity.name = "\(type)"
-    entity.managedObjectClassName = NSStringFromClass(type)
+    // Not by name: Foundation has none for classes that are private, or in something else.
+    entity.managedObjectClass = type
     return entity
   }
 

@@ -41,7 +41,10 @@ extension PersistentStoreCoordinator {
   /// A commit of this coordinator's: told in commit order, after those of others that came before. On the thread that wrote.
   func tell(_ notice: CommitNotice) {
     guard let binding = binding(notice.storeIndex) else { return }
-    func tell() { if notice.count > 0 || !notice.changes.isEmpty { tellObservers(notice) } }
+    func tell() {
+      let changes = notice.changes
+      if notice.count > 0 || !changes.isEmpty || !changes.resaved.isEmpty { tellObservers(notice) }
+    }
     guard let follower = binding.follower else { return tell() }
     if notice.hasWritten {
       follower.tellOwn(notice.commitNumber, reportsChange: binding.postsRemoteChanges, tell)
@@ -50,8 +53,28 @@ extension PersistentStoreCoordinator {
     }
   }
 
+  /// Objects were saved that have the values that they had, and nothing else: the store is not asked to write, and those who merge what is saved are told. Nil when there
+  /// are none.
+  func tell(resaved rows: [RowTouch], in binding: StoreBinding, origin: ObjectIdentifier) -> CommitNotice? {
+    if rows.isEmpty { return nil }
+    var changes = ChangeSet()
+    changes.resaved = rows
+    let notice = CommitNotice(
+      storeIndex: binding.index, commitNumber: 0, origin: origin, changes: changes, hasWritten: false)
+    if let follower = binding.follower {
+      follower.tellNothingWritten { hand(notice) }
+    } else {
+      hand(notice)
+    }
+    return notice
+  }
+
   private func tellObservers(_ notice: CommitNotice) {
     binding(notice.storeIndex)?.countCommit()
+    hand(notice)
+  }
+
+  private func hand(_ notice: CommitNotice) {
     let observers = state.withLock { $0.observers }
     for (context, observer) in observers where context != notice.origin {
       observer.coordinatorDidCommit(notice)

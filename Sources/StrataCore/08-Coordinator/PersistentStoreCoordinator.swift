@@ -27,6 +27,9 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// Metadata to be written with the next save, by store index (rule 148).
     var metadata: [Int: StoreMetadata] = [:]
     var queryGenerationLimit = Duration.seconds(600)
+    /// What objects of the model in no context point to, by entity number, and the coordinator that those have which are related.
+    var unattached: [Int: BoundEntity] = [:]
+    var hidden: PersistentStoreCoordinator?
     var name: String?
     var storeSpelling: (@Sendable (any PersistentStore) -> any Sendable)?
   }
@@ -182,7 +185,8 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Detaches and closes `store`. Objects of it become inaccessible faults in every context.
   /// - Throws: `CoreDataError` 134070 when the store is not attached here.
   public final func remove(_ store: any PersistentStore) throws {
-    post(Self.willRemoveStoreNotification, [:])
+    guard state.withLock({ $0.bindings.contains { $0?.store === store } }) else { throw Self.isNotAttached }
+    post(Self.willRemoveStoreNotification, [:], from: spelled(store))
     let binding = try state.withLock { state in
       guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else {
         throw Self.isNotAttached
@@ -212,8 +216,13 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   static let removedStoreKey = "store"
 
   private final func postChange(_ key: String, _ store: any PersistentStore) {
-    let stores: [Any] = storeSpelling.map { [$0(store)] } ?? [store]
-    post(Self.storesDidChangeNotification, [key: stores])
+    post(Self.storesDidChangeNotification, [key: [spelled(store)]])
+  }
+
+  /// The store as notifications tell of it.
+  private final func spelled(_ store: any PersistentStore) -> Any {
+    if let storeSpelling { return storeSpelling(store) }
+    return store
   }
 
   /// The attached store at `url`, if there is one.
@@ -230,19 +239,20 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   }
 
   /// Destroys the store at `url` (rule 329): detaches it when it is attached here, and empties it. The file of a store on LMDB stays, as an empty store
-  /// that opening makes a new one of; ``LMDBStore/destroy(at:)`` deletes it. Where there is no store, nothing happens.
+  /// that opening makes a new one of; ``LMDBStore/destroy(at:)`` deletes it. Where there is no file in the folder, for `/dev/null/Name` and for the type
+  /// of stores in memory nothing happens.
   ///
   /// - Parameters:
   ///   - url: Where the store is.
   ///   - type: What kind of store it is; nil, the default, where its URL tells: a file is a store on LMDB.
-  /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open; `.permission` and what else keeps
+  /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open; `.missing` for a missing folder; `.notADatabase` for `/dev/null`; `.permission` and what else keeps
   ///   a store from being written. `CoreDataError` 134000 for a type that no engine is registered for, 134070 for one whose stores cannot be destroyed. The
   ///   store is as it was then, and one that was attached is attached.
   public final func destroyPersistentStore(
     at url: URL, type: PersistentStoreDescription.StoreType? = nil
   ) throws {
-    if PersistentStoreDescription.isInMemory(url) { return }
     let kind = try StoreEngines.kind(type ?? StoreEngines.type(of: url))
+    if kind.storeType == .inMemory || LMDBStore.memoryName(url) != nil { return }
     let description = PersistentStoreDescription(type: kind.storeType, url: url)
     guard let binding = binding(at: url) else { return try kind.destroy(description) }
     try exchanging(binding) { detach in try kind.destroy(description) { try detach() } }
@@ -400,7 +410,7 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Posted after stores were added or removed: user info keys `added`, `removed` (rule 132).
   public static let storesDidChangeNotification =
     Notification.Name("NSPersistentStoreCoordinatorStoresDidChangeNotification")
-  /// Posted before a store is removed.
+  /// Posted before a store is removed. Its object is the store; there is no user info.
   public static let willRemoveStoreNotification =
     Notification.Name("NSPersistentStoreCoordinatorWillRemoveStoreNotification")
 
@@ -410,6 +420,12 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     case .success(let schema): return schema
     case .failure(let error): trap("a context was made on a wrong model: \(error)")
     }
+  }
+
+  /// Whether its model is the one that was compiled to `compiled`.
+  final func isOf(_ compiled: CompiledModel) -> Bool {
+    guard case .success(let schema) = self.compiled else { return false }
+    return schema.compiled === compiled
   }
 
   /// The entities whose objects are of that class; none of a wrong model.
@@ -521,9 +537,9 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     _ = state.withLock { $0.observers.removeValue(forKey: context) }
   }
 
-  final func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]) {
+  final func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any], from object: Any? = nil) {
     PostingTurn.shared.withTurn {
-      NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
+      NotificationCenter.default.post(name: name, object: object ?? self, userInfo: userInfo)
     }
   }
 }

@@ -3,11 +3,17 @@ import Synchronization
 
 /// One entity of the model as it lives in one attached store: what every object of that entity points to.
 ///
-/// Made once when a store is attached. Immortal, as the tokens of IDs are: objects point to it without counting references,
-/// and may outlive their store. A few hundred bytes per entity and attached store.
+/// Made once when a store is attached. Objects point to it. They may outlive store, coordinator and context, and counting references for each object that is read would be slow:
+///
+///     object in a context ──▶ no reference is counted: the context holds the bindings of all stores it has used, until it ends
+///     object in none      ──▶ each counts one: since it was made, or since it left its context, or that ended (see `ManagedObject.context`)
+///
+/// So it goes with the last of store, contexts and objects, and the model with it.
 final class BoundEntity: Sendable {
   /// The entity, compiled.
   let entity: EntitySchema
+  /// Of which model it is. Keeps the model, whose descriptions know each other only as long as that lives.
+  let schema: Schema
   /// What IDs of this entity in this store are made of.
   let token: StoreEntityToken
   /// What the store's rows of this entity begin with.
@@ -30,6 +36,8 @@ final class BoundEntity: Sendable {
   /// Unsafe: constant; of attributes without a type and transformable ones the model's own objects, which threads share anyway.
   nonisolated(unsafe) let transientDefaults: [Int: Any]
   let hasTransientDefaults: Bool
+  /// The entity's, one step nearer.
+  let announcesChanges: Bool
   /// The attributes and to-one relationships that objects store: not what the store derives.
   let persistentSlots: SlotBitmap
   /// Those and the derived attributes.
@@ -40,11 +48,18 @@ final class BoundEntity: Sendable {
   /// The transformers of transformable attributes by slot, and the names the model has for them.
   let transformers: [Int: any AttributeTransformer]
   let transformerNames: [Int: String]
+  private let whenEnded: (@Sendable (EntityDescription, ObjectIdentifier) -> Void)?
 
+  /// - Parameter whenEnded: Called on whichever thread lets go of it last, with the entity and with what it was called by.
   /// - Throws: See `EntitySchema.storedDefaults`.
-  init(entity: EntitySchema, token: StoreEntityToken, stamp: RowStamp, storeIndex: Int) throws {
+  init(
+    entity: EntitySchema, of schema: Schema, token: StoreEntityToken, stamp: RowStamp, storeIndex: Int,
+    whenEnded: (@Sendable (EntityDescription, ObjectIdentifier) -> Void)? = nil
+  ) throws {
+    self.whenEnded = whenEnded
     defaults = try entity.storedDefaults()
     self.entity = entity
+    self.schema = schema
     self.token = token
     self.stamp = stamp
     self.storeIndex = storeIndex
@@ -63,6 +78,7 @@ final class BoundEntity: Sendable {
     }
     self.transientDefaults = transientDefaults
     hasTransientDefaults = !transientDefaults.isEmpty
+    announcesChanges = entity.announcesChanges
     var persistent = SlotBitmap()
     var required = SlotBitmap()
     for attribute in entity.attributes
@@ -78,9 +94,9 @@ final class BoundEntity: Sendable {
     requiredSlots = required
     hasRequiredSlots = !required.isEmpty
     (transformers, transformerNames) = Self.transformers(of: entity)
-    // Balanced by nothing, see above.
-    _ = Unmanaged.passRetained(self)
   }
+
+  deinit { whenEnded?(entity.entityDescription, ObjectIdentifier(self)) }
 
   /// What is registered for the entity's transformable attributes.
   private static func transformers(of entity: EntitySchema) -> (
@@ -166,7 +182,8 @@ final class StoreBinding: Sendable {
     entities = try schema.entities.map { entity in
       if let held, !held.contains(entity.name) { return nil }
       return try BoundEntity(
-        entity: entity, token: .token(storeIdentifier: store.identifier, entity: entity, in: schema),
+        entity: entity, of: schema,
+        token: .token(storeIdentifier: store.identifier, entity: entity, in: schema),
         stamp: store.rowStamp(entity: entity.number), storeIndex: index)
     }
     commits = CommitQueue(store: store)

@@ -20,8 +20,13 @@ public enum EntityMappingType: UInt, Sendable, CaseIterable {
 /// Changed freely until a migration uses it; used on one thread. Equal by value, as property mappings and mapping models are: code that makes
 /// values, and what `userInfo` holds, as far as they can be compared; a closure equals itself only.
 public final class EntityMapping: NSObject, NSCopying {
-  /// The name by which the manager's associations are asked for; unique in the mapping model.
-  public var name: String! = ""
+  /// The name by which the manager's associations are asked for; unique in the mapping model. Where none was set, and after nil was, it is made of the
+  /// entities' names, `Source->Destination`.
+  public var name: String! {
+    get { givenName ?? "\(sourceEntityName ?? "")->\(destinationEntityName ?? "")" }
+    set { givenName = newValue }
+  }
+  private var givenName: String?
   /// What happens to the entity.
   @_disfavoredOverload public var mappingType = EntityMappingType.undefined
   /// The entity of the objects there are; nil for one that is new.
@@ -70,7 +75,7 @@ public final class EntityMapping: NSObject, NSCopying {
   /// A copy with the same contents.
   public func copy(with zone: NSZone? = nil) -> Any {
     let copy = EntityMapping()
-    copy.name = name
+    copy.givenName = givenName
     copy.mappingType = mappingType
     copy.sourceEntityName = sourceEntityName
     copy.sourceEntityVersionHash = sourceEntityVersionHash

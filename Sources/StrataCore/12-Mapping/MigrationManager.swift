@@ -11,9 +11,10 @@ import Foundation
 /// It needs contexts, and so it stands above them; lightweight migration, which does not, stands below.
 open class MigrationManager: NSObject {
   /// The model of the store there is.
-  public let sourceModel: ManagedObjectModel
+  open var sourceModel: ManagedObjectModel { models.source }
   /// The model of the store that is made.
-  public let destinationModel: ManagedObjectModel
+  open var destinationModel: ManagedObjectModel { models.destination }
+  private let models: (source: ManagedObjectModel, destination: ManagedObjectModel)
   /// For policies.
   open var userInfo: [AnyHashable: Any]?
   /// Whether a mapping model that is as it was inferred may be carried out row by row, without objects and contexts, when the destination
@@ -28,8 +29,14 @@ open class MigrationManager: NSObject {
 
   /// A manager for stores of one model.
   public init(sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel) {
-    self.sourceModel = sourceModel
-    self.destinationModel = destinationModel
+    models = (sourceModel, destinationModel)
+    super.init()
+  }
+
+  /// A manager whose models have no entities: for subclasses that override ``sourceModel`` and ``destinationModel``.
+  public override init() {
+    models = (ManagedObjectModel(), ManagedObjectModel())
+    super.init()
   }
 
   // MARK: During a migration
@@ -103,6 +110,25 @@ open class MigrationManager: NSObject {
   }
 
   // MARK: Migrating
+
+  /// Migrates the store at `sourceURL` into the one at `dURL`, which is made when it does not exist and appended to otherwise. Here so that subclasses can override it; the types and
+  /// options are those of the module `CoreData`, which does the work. Without that module it traps: use `migrateStore(from:with:to:)`.
+  /// - Throws: `CocoaError` 134140 without mappings, 134150 and 134160 when the source or the destination cannot be opened, 134120 when
+  ///   it was cancelled; validation errors; what policies throw.
+  open func migrateStore(
+    from sourceURL: URL, sourceType sStoreType: String, options sOptions: [AnyHashable: Any]? = nil,
+    with mappings: MappingModel?, toDestinationURL dURL: URL, destinationType dStoreType: String,
+    destinationOptions dOptions: [AnyHashable: Any]? = nil
+  ) throws {
+    guard let manager = self as? any MigratingByNames else {
+      trap(
+        "a MigrationManager was asked for stores by the names of their types, which the module CoreData knows; "
+          + "use migrateStore(from:with:to:).")
+    }
+    try manager.migrateByNames(
+      from: NamedStore(url: sourceURL, type: sStoreType, options: sOptions), with: mappings,
+      to: NamedStore(url: dURL, type: dStoreType, options: dOptions))
+  }
 
   /// Migrates the store that `source` describes into the one that `destination` describes, which is made when it does not exist and appended
   /// to otherwise (rule 313).
@@ -233,4 +259,18 @@ open class MigrationManager: NSObject {
     let objects = elements.compactMap { $0 as? ManagedObject }
     return objects.count == elements.count ? objects : nil
   }
+}
+
+/// A store as Core Data's methods name it.
+package struct NamedStore {
+  package let url: URL
+  package let type: String
+  package let options: [AnyHashable: Any]?
+}
+
+/// What the module with Core Data's names makes of ``MigrationManager``: a method of its own cannot be overridden, being in an extension.
+package protocol MigratingByNames: MigrationManager {
+  func migrateByNames(
+    from source: NamedStore, with mappings: MappingModel?, to destination: NamedStore
+  ) throws
 }

@@ -57,12 +57,11 @@ struct AdoptionCheck {
 
   // MARK: Columns
 
-  private func isOptional(_ column: ColumnMapping) -> Bool {
-    let attributes = entity.attributes
-    guard let slot = attributes.indices.first(where: { table.column(entity.number, $0)?.path == column.path })
-    else { return true }
-    return attributes[slot].isOptional
+  private func attribute(_ column: ColumnMapping) -> AttributeSchema? {
+    entity.attributes.first { table.column(entity.number, $0.slot)?.path == column.path }
   }
+
+  private func isOptional(_ column: ColumnMapping) -> Bool { attribute(column)?.isOptional ?? true }
 
   private func reasons(_ column: ColumnMapping) -> [String] {
     let name = Identifier.plain(column.name)
@@ -78,10 +77,13 @@ struct AdoptionCheck {
     let isOfType =
       wanted.contains(found.type) || column.type == .text && found.type.hasPrefix("character varying")
     if !isOfType {
+      // The server leaves out blanks at their ends when it compares them, and fills them up with blanks.
+      let isFilled = column.type == .text && found.type.hasPrefix("character(")
+      let words = isFilled ? "text or character varying, whose values end as they were written" : nil
       reasons.append(
         says(
           name,
-          "is of type \(found.type), and \(column.path) needs \(wanted.joined(separator: " or "))."))
+          "is of type \(found.type), and \(column.path) needs \(words ?? wanted.joined(separator: " or "))."))
     }
     if facts.key.contains(name) { reasons.append(says(name, "is the primary key, which is no property.")) }
     if found.isGenerated || !found.identity.isEmpty {
@@ -94,6 +96,34 @@ struct AdoptionCheck {
       reasons.append(says(name, "is NOT NULL, and \(column.path) is optional."))
     }
     return reasons
+  }
+
+  /// Asks how many rows have no value where the model says that there is one, a count for each of `columns`; nil when the server sees to it that there are none.
+  var missingValues: (statement: SQLStatement, columns: [ColumnMapping])? {
+    let columns = table.columns.filter { column in
+      guard let found = facts.column(Identifier.plain(column.name)) else { return false }
+      // Whether an element must have a value is a question of the others.
+      return !found.isRequired && !isOptional(column) && attribute(column)?.composite == nil
+    }
+    if columns.isEmpty { return nil }
+    let counts = columns.map { "pg_catalog.count(*) FILTER (WHERE \($0.name) IS NULL)" }
+    return (
+      SQLStatement(
+        "SELECT \(counts.joined(separator: ", ")) FROM \(StoreMapping.qualified(table.plainName, namespace))"),
+      columns
+    )
+  }
+
+  /// What the answer to ``missingValues`` has against it.
+  func reasons(_ answer: SQLResult, _ columns: [ColumnMapping]) throws -> [String] {
+    try columns.enumerated().compactMap { place, column in
+      let count = try answer.integer(0, place)
+      if count == 0 { return nil }
+      let rows = count == 1 ? "1 row" : "\(count) rows"
+      return says(
+        Identifier.plain(column.name),
+        "is NULL in \(rows), and \(column.path) is not optional: give the rows a value, or make it optional.")
+    }
   }
 
   /// How many characters a text may have, by column: `character varying(80)`.

@@ -38,6 +38,9 @@ struct TableAdoption {
       let check = AdoptionCheck(
         mapping: mapping, table: table, namespace: namespace, facts: facts, keys: keys)
       reasons += check.reasons + check.missingConstraints(unique)
+      if let missing = check.missingValues {
+        reasons += try check.reasons(Self.counted(missing.statement, on: connection), missing.columns)
+      }
       guard let key = facts.key.first, let sequence = facts.sequence else { continue }
       adopted.append(
         AdoptedTable(
@@ -46,6 +49,14 @@ struct TableAdoption {
     }
     guard reasons.isEmpty, adopted.count == mapping.tables.count else { throw Self.refused(reasons) }
     return try mapping.adopting(adopted)
+  }
+
+  /// The answer to a question that reads a whole table, for which the server may take as long as it likes.
+  static func counted(_ question: SQLStatement, on connection: PostgresConnection) throws -> SQLResult {
+    let patience = connection.patience
+    connection.patience = nil
+    defer { connection.patience = patience }
+    return try connection.run(question)
   }
 
   private func present() throws -> [String] {

@@ -12,8 +12,15 @@ struct SchemaStatements {
   /// All of them, in order.
   var all: [String] { tables + indexes + keys }
 
-  /// The tables alone.
-  var tables: [String] { mapping.tables.flatMap(table) + ownJoins.map(join) }
+  /// The tables alone. Those come first that are called as the server would call the index of another one's primary key: it gives that another name then.
+  var tables: [String] {
+    let all =
+      mapping.tables.map { (name: $0.plainName, statements: table($0)) }
+      + ownJoins.map { (name: $0.plainName, statements: [join($0)]) }
+    func isLikeKey(_ name: String) -> Bool { name.firstRange(of: "_pkey") != nil }
+    let keyLike = all.filter { isLikeKey($0.name) }.sorted { $0.name.utf8.count > $1.name.utf8.count }
+    return (keyLike + all.filter { !isLikeKey($0.name) }).flatMap(\.statements)
+  }
 
   /// The indexes, which are made when rows are there.
   var indexes: [String] { mapping.tables.flatMap(indexes) + ownJoins.map(joinIndex) }

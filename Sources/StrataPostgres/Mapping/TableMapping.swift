@@ -21,8 +21,12 @@ struct ColumnMapping: Sendable {
   /// How many characters a text may have, in a column of somebody else's that says so. The server cuts spaces off beyond that, without a word.
   var maximumLength: Int?
 
-  /// What stands behind the name where texts are put in order: the store's own columns are in the order of the bytes by themselves.
-  var order: String { isAdopted && type == .text ? " COLLATE \"C\"" : "" }
+  /// Whether texts of a column of somebody else's are in the order of the bytes by themselves.
+  var isByteOrdered = false
+
+  /// What stands behind the name where texts are put in order: the store's own columns are in the order of the bytes by themselves. Where the words are left out, the server has
+  /// an index for it that it would not take with them.
+  var order: String { isAdopted && type == .text && !isByteOrdered ? " COLLATE \"C\"" : "" }
 }
 
 /// The table of one hierarchy: a row for each object of whatever entity in it.
@@ -47,6 +51,8 @@ struct TableMapping: Sendable {
   let outside: String
   /// The table of somebody else's that `name` is a view of; nil for one of the store's own.
   var adopted: AdoptedTable?
+  /// Whether triggers of somebody else's may give rows other values than those that are sent, as far as is known since the store was opened.
+  var isRewritten = false
 
   /// Always true, and fails in a store of another version, where the column has another name. For questions that name no other column by which they would notice it;
   /// no row is read for it.

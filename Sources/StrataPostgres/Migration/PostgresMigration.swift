@@ -9,6 +9,7 @@ import StrataCore
 ///   take      the tables, when nobody reads them
 ///   rename    them, out of the way
 ///   compare   them with what the store has made: what others have added would be gone
+///   rename    their indexes as well
 ///   make      the tables of the new model, and fill them: a statement for each entity, relationship
 ///   index     them, and see that values which must be unique are
 ///   derive    what follows from the rows
@@ -96,6 +97,7 @@ struct PostgresMigration {
     try TableLocks(connection: connection, timeout: timeout).take(old.tableNames)
     try connection.run(old.movingAside().map { SQLStatement($0) })
     try TableAdditions(mapping: old, aside: transfer.old, connection: connection).requireNone()
+    try connection.run(transfer.old.indexesAside(on: connection))
     let statements = SchemaStatements(new)
     try connection.run(statements.tables.map { SQLStatement($0) })
     for statement in try transfer.statements() { try connection.run(statement) }
@@ -105,7 +107,8 @@ struct PostgresMigration {
     try connection.run(new.tableNames.map { SQLStatement("ANALYZE \($0)") })
     try DerivedTransfer(mapping: new, connection: connection).run()
     try check(statements.keys)
-    try connection.run(try transfer.privileges(on: connection) + transfer.drops)
+    let comments = try CommentTransfer(transfer: transfer, connection: connection).statements()
+    try connection.run(try comments + transfer.privileges(on: connection) + transfer.drops)
     let keepsHistory = try !catalogue.recordsHistory || HistoryTransfer(inferred, new).run(on: connection)
     try note(catalogue, wanted, new, keepsHistory)
     return keepsHistory

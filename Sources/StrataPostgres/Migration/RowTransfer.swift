@@ -451,4 +451,18 @@ extension StoreMapping {
         "ALTER TABLE \(join.name) RENAME TO \(Identifier.quoted(Self.aside("join", number)))"
       }
   }
+
+  /// The statements that take the indexes of these tables out of the way: the server gives names to indexes itself, and a new table may have one of them.
+  /// - Throws: ``SQLError``, ``StorageError``.
+  func indexesAside(on connection: PostgresConnection) throws -> [SQLStatement] {
+    let tables = tableNames.map { "'\($0.replacing(mark: "'", with: "''"))'::regclass" }
+    let found = try connection.run(
+      SQLStatement(
+        "SELECT c.relname::text FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid WHERE i.indrelid IN (\(tables.joined(separator: ", "))) ORDER BY c.oid"
+      ))
+    return try (0..<found.rowCount).map { row in
+      let name = try qualified(found.text(row, 0))
+      return SQLStatement("ALTER INDEX \(name) RENAME TO \(Identifier.quoted(Self.aside("index", row)))")
+    }
+  }
 }

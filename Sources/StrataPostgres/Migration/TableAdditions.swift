@@ -17,6 +17,8 @@ struct TableAdditions {
   func requireNone() throws {
     let found = try parts(of: aside)
     try connection.run(SQLStatement("SAVEPOINT strata_plain"))
+    // By now they are named as they are called: a table may have the name of an index.
+    try connection.run(aside.indexesAside(on: connection))
     try connection.runText(SchemaStatements(mapping).all.joined(separator: ";\n"))
     var own = Dictionary(try parts(of: mapping).map { ($0, 1) }, uniquingKeysWith: +)
     try connection.run([

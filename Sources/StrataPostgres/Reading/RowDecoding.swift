@@ -26,6 +26,14 @@ enum OutsideList {
     return values
   }
 
+  /// Whether the list in a column names the slot, in SQL. The column is not NULL.
+  static func lists(_ slot: Int, in column: String) -> String {
+    let digits = String(slot, radix: 16)
+    let bytes = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    return
+      "EXISTS (SELECT FROM pg_catalog.generate_series(1, pg_catalog.octet_length(\(column)), \(entryLength)) p(place) WHERE pg_catalog.substring(\(column), p.place, 2) = '\\x\(bytes)'::bytea)"
+  }
+
   static func encode(_ values: [(slot: Int, value: OutsideValue)]) -> [UInt8] {
     var bytes: [UInt8] = []
     for (slot, value) in values {
@@ -43,7 +51,8 @@ enum OutsideList {
 ///   pk │ entity │ version │ outside │ columns, each reference with the column of its code behind it
 /// ```
 ///
-/// Texts and data too long for a row are not sent: `CASE WHEN octet_length(x) <= 1024 THEN x END` looks at the length only.
+/// Texts and data too long for a row are not sent: `CASE WHEN octet_length(x) <= 1024 THEN x END` looks at the length only. In tables of somebody else's, those alone that
+/// `outside` names.
 struct RowDecoding {
   let mapping: StoreMapping
   let table: TableMapping
@@ -75,8 +84,15 @@ struct RowDecoding {
       let name = "\(alias).\(column.name)"
       switch column.type {
       case .text, .bytea:
-        list +=
-          ", CASE WHEN \(alias).\(table.outside) IS NULL OR pg_catalog.octet_length(\(name)) <= \(OutsideList.limit) THEN \(name) END"
+        let outside = "\(alias).\(table.outside)"
+        var isSent = "\(outside) IS NULL OR pg_catalog.octet_length(\(name)) <= \(OutsideList.limit)"
+        // Another program, or a trigger, may have made it long in a row with large values of the store's: then it is not among those that are read by themselves.
+        if table.adopted != nil,
+          let slot = entities.lazy.compactMap({ table.places[$0]?.firstIndex(of: place) }).first
+        {
+          isSent += " OR NOT \(OutsideList.lists(slot, in: outside))"
+        }
+        list += ", CASE WHEN \(isSent) THEN \(name) END"
       case .int8 where column.isAdopted && column.relationship != nil:
         // A reference of somebody else's may be an integer.
         list += ", \(name)::bigint"

@@ -58,6 +58,7 @@ final class PostgresSnapshot: WalkedSnapshot {
     if let connection { pool.giveBack(connection) }
   }
 
+  /// Once more when a statement was prepared for what the server had then: the state is the same.
   private func read<R>(_ body: (PostgresReading) throws -> sending R) throws -> R {
     try state.withLock { state in
       if state.isLost {
@@ -69,20 +70,30 @@ final class PostgresSnapshot: WalkedSnapshot {
         throw StorageError(
           .closed, operation: "read snapshot", path: "", detail: "The snapshot was released.")
       }
-      do {
-        return try body(
-          PostgresReading(
-            mapping, identifier: identifier, connection: connection, deadline: ContinuousClock.now + timeout))
-      } catch let error as SQLError {
+      var isSecond = false
+      while true {
         do {
-          try connection.run(
-            SQLStatement("ROLLBACK TO SAVEPOINT \(Self.savepoint)"),
-            deadline: ContinuousClock.now + timeout)
-        } catch {
-          // The connection goes back when the snapshot is released.
-          state.isLost = true
+          return try body(
+            PostgresReading(
+              mapping, identifier: identifier, connection: connection,
+              deadline: ContinuousClock.now + timeout))
+        } catch let error as SQLError {
+          let isOutdated = error.state == CommitRun.unsupportedState && !isSecond
+          do {
+            try connection.run(
+              SQLStatement("ROLLBACK TO SAVEPOINT \(Self.savepoint)"),
+              deadline: ContinuousClock.now + timeout)
+            // A statement was prepared for a column that somebody has given another type before the state was pinned.
+            if isOutdated { try connection.forgetPrepared(deadline: ContinuousClock.now + timeout) }
+          } catch {
+            // The connection goes back when the snapshot is released.
+            state.isLost = true
+          }
+          guard isOutdated, !state.isLost else {
+            throw error.storageError("read snapshot", pool.address.words)
+          }
+          isSecond = true
         }
-        throw error.storageError("read snapshot", pool.address.words)
       }
     }
   }

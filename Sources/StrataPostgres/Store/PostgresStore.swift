@@ -121,12 +121,15 @@ package final class PostgresStore: StoreEngine {
         switch finding {
         case .store(let catalogue):
           if !options.ignoresModelVersion { try requireSameModel(catalogue, schema, held) }
-          let mapping = try MappingBuilder.mapping(
+          var mapping = try MappingBuilder.mapping(
             schema, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
             generation: catalogue.generation, requiresGivenNames: !options.ignoresModelVersion)
           try requireAdopted(mapping, options)
           if mapping.isAdopted, !options.isReadOnly {
             try TableAdoption.renew(mapping, on: connection, options.timeout)
+          }
+          if mapping.isAdopted {
+            mapping = try AdoptedSurroundings(mapping, on: connection).applied(to: mapping)
           }
           return (catalogue, mapping)
         case .strangers, .nothing:

@@ -54,6 +54,11 @@ struct ConnectFailure {
     return nil
   }
 
+  /// The part of a message that has come to an end: libpq says whom it asks before it knows the answer.
+  static func wholeLines(_ message: String) -> String {
+    message.lastIndex(of: "\n").map { String(message[...$0]) } ?? ""
+  }
+
   /// What it means for a program. When one of several hosts refuses whoever asks, asking again does not help, and may have the role locked.
   var kind: StorageError.Kind {
     let kinds = states.map { SQLError(state: $0, message: "").kind }

@@ -47,16 +47,44 @@ extension PostgresConnection {
     return found.flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// How long connecting may take by `connect_timeout`, of the address, the environment or a service file: that for each host, since libpq asks one after the other; nil
-  /// for no limit. libpq itself looks at it only where it waits itself.
+  /// How long connecting to one address of one host may take by `connect_timeout`, of the address, the environment or a service file; nil for no limit. libpq itself looks
+  /// at it only where it waits itself.
   static func connectLimit(of handle: OpaquePointer) -> Duration? {
     guard let seconds = option("connect_timeout", of: handle).flatMap({ Int32($0) }), seconds > 0 else {
       return nil
     }
-    let hosts = [option("hostaddr", of: handle), option("host", of: handle)].compactMap(\.self)
-    let count = hosts.map { $0.split(separator: ",", omittingEmptySubsequences: false).count }.max() ?? 1
     // As libpq: one second is not enough for it to count in.
-    return .seconds(Int64(max(seconds, 2)) * Int64(count))
+    return .seconds(Int64(max(seconds, 2)))
+  }
+
+  /// The hosts that a connection is made to.
+  static func hosts(of handle: OpaquePointer) -> ConnectHosts {
+    ConnectHosts(
+      host: option("host", of: handle), address: option("hostaddr", of: handle),
+      port: option("port", of: handle))
+  }
+
+  /// Whom libpq is asking at the moment.
+  static func asked(of handle: OpaquePointer) -> ConnectHosts.Asked {
+    func text(_ value: UnsafeMutablePointer<CChar>?) -> String { value.map { String(cString: $0) } ?? "" }
+    return ConnectHosts.Asked(
+      host: text(PQhost(handle)), address: text(PQhostaddr(handle)), port: text(PQport(handle)))
+  }
+
+  /// Whether libpq may come back to hosts that it has asked, or asks them in another order than they are said in.
+  static func mayComeBack(of handle: OpaquePointer) -> Bool {
+    option("target_session_attrs", of: handle) == "prefer-standby"
+      || option("load_balance_hosts", of: handle) == "random"
+  }
+
+  /// Whether it may be tried again to connect, after a moment, which this waits: the server had no connection to spare, and there is time left.
+  static func mayTryAgain(after error: any Error, until deadline: ContinuousClock.Instant) -> Bool {
+    let pause = Double.random(in: 0.02...0.1)
+    guard (error as? StorageError)?.kind == .serverBusy,
+      ContinuousClock.now + .milliseconds(Int(pause * 1_000)) < deadline
+    else { return false }
+    Thread.sleep(forTimeInterval: pause)
+    return true
   }
 
   /// The value of a parameter that a connection is made with; nil for none.

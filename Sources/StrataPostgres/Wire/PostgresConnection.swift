@@ -9,7 +9,7 @@ import StrataCore
 final class PostgresConnection: @unchecked Sendable {
   // @unchecked Sendable: whoever has borrowed it from the pool, or holds the writer's lock, is the only one who uses it.
 
-  private let handle: OpaquePointer
+  private var handle: OpaquePointer
   private let server: String
   /// What makes two statements the same for the server.
   private struct Shape: Hashable {
@@ -59,12 +59,8 @@ final class PostgresConnection: @unchecked Sendable {
       ("tcp_user_timeout", "30000"),
     ] where parameters[key] == nil { parameters[key] = value }
     handle = try Self.startVerified(parameters)
-    // libpq would print what the server remarks by the way.
-    PQsetNoticeProcessor(handle, { _, _ in }, nil)
-    // Before there is a session libpq hands out words alone, with the code among them when it is asked to be verbose.
-    PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
     // Whatever is thrown from here on, `deinit` runs.
-    try connect(deadline)
+    try connect(parameters, deadline)
     PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
     guard PQsetnonblocking(handle, 1) == 0 else { throw lost() }
     guard PQserverVersion(handle) >= 120_000 else {
@@ -94,43 +90,75 @@ final class PostgresConnection: @unchecked Sendable {
     if process == getpid() { PQfinish(handle) } else { _ = close(PQsocket(handle)) }
   }
 
-  private func connect(_ deadline: ContinuousClock.Instant) throws {
-    if PQstatus(handle) == CONNECTION_BAD { throw connectFailure() }
-    let limit = Self.connectLimit(of: handle)
-    let end = limit.map { min(deadline, ContinuousClock.now + $0) } ?? deadline
-    var state = PGRES_POLLING_WRITING
-    while state != PGRES_POLLING_OK {
-      if state == PGRES_POLLING_FAILED { throw connectFailure() }
-      do {
-        try wait(
-          forReading: state == PGRES_POLLING_READING, forWriting: state == PGRES_POLLING_WRITING, end)
-      } catch let error as StorageError where error.kind == .serverBusy && end < deadline {
+  /// Asks one host after the other, as libpq where it waits itself: `connect_timeout` is for each address of each of them.
+  private func connect(_ parameters: [String: String], _ deadline: ContinuousClock.Instant) throws {
+    var hosts = Self.hosts(of: handle)
+    var earlier = ""
+    var known: [ConnectHosts.Asked] = []
+    while let silent = try connect(deadline, earlier: earlier, known: &known) {
+      let mayComeBack = Self.mayComeBack(of: handle)
+      guard hosts.drop(silent, after: known, keepsOthers: mayComeBack) else {
         // Not busy, for which it would be asked again until the deadline: somebody has said how long it may take.
         throw StorageError(
           .unreachable, operation: "connect", path: "",
-          detail: "\(server) has taken no connection within the time that connect_timeout gives it.")
+          detail:
+            "\(server) has taken no connection within the time that connect_timeout gives each host.\(earlier.isEmpty ? "" : " Before: \(ConnectFailure(earlier, needsPassword: false).words)")"
+        )
       }
-      state = PQconnectPoll(handle)
+      // The last line is of this one, and has no end yet.
+      earlier += ConnectFailure.wholeLines(message) + silent.silence
+      let next = try Self.startVerified(hosts.replacing(parameters))
+      PQfinish(handle)
+      handle = next
+      isGivenUp = false
     }
   }
 
-  /// Why there is no connection. libpq names neither the password nor a parameter's value in its messages but for names of hosts, roles and databases.
-  private func connectFailure() -> StorageError {
-    let failure = ConnectFailure(
-      PQerrorMessage(handle).map { String(cString: $0) } ?? "",
-      needsPassword: PQconnectionNeedsPassword(handle) == 1)
-    return StorageError(
-      failure.kind, operation: "connect", path: "", detail: "\(server) takes no connection: \(failure.words)")
+  /// Connects to the hosts of the handle.
+  /// - Parameters:
+  ///   - earlier: What was said by hosts that other handles have asked.
+  ///   - known: Those that were asked and have said no, of all handles.
+  /// - Returns: The one that has not answered in the time that `connect_timeout` gives it; nil when there is a connection.
+  private func connect(
+    _ deadline: ContinuousClock.Instant, earlier: String, known: inout [ConnectHosts.Asked]
+  ) throws -> ConnectHosts.Asked? {
+    // libpq would print what the server remarks by the way.
+    PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    // Before there is a session libpq hands out words alone, with the code among them when it is asked to be verbose.
+    PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
+    if PQstatus(handle) == CONNECTION_BAD { throw connectFailure(earlier) }
+    let limit = Self.connectLimit(of: handle)
+    func end() -> ContinuousClock.Instant {
+      limit.map { min(deadline, ContinuousClock.now + $0) } ?? deadline
+    }
+    var (asked, hostEnd) = (Self.asked(of: handle), end())
+    var state = PGRES_POLLING_WRITING
+    while state != PGRES_POLLING_OK {
+      if state == PGRES_POLLING_FAILED { throw connectFailure(earlier) }
+      let now = Self.asked(of: handle)
+      if now != asked {
+        known.append(asked)
+        (asked, hostEnd) = (now, end())
+      }
+      do {
+        try wait(
+          forReading: state == PGRES_POLLING_READING, forWriting: state == PGRES_POLLING_WRITING, hostEnd)
+      } catch let error as StorageError where error.kind == .serverBusy && hostEnd < deadline {
+        return asked
+      }
+      state = PQconnectPoll(handle)
+    }
+    return nil
   }
 
-  /// Whether it may be tried again to connect, after a moment, which this waits: the server had no connection to spare, and there is time left.
-  static func mayTryAgain(after error: any Error, until deadline: ContinuousClock.Instant) -> Bool {
-    let pause = Double.random(in: 0.02...0.1)
-    guard (error as? StorageError)?.kind == .serverBusy,
-      ContinuousClock.now + .milliseconds(Int(pause * 1_000)) < deadline
-    else { return false }
-    Thread.sleep(forTimeInterval: pause)
-    return true
+  /// What libpq says of the handle.
+  private var message: String { PQerrorMessage(handle).map { String(cString: $0) } ?? "" }
+
+  /// Why there is no connection. libpq names neither the password nor a parameter's value in its messages but for names of hosts, roles and databases.
+  private func connectFailure(_ earlier: String) -> StorageError {
+    let failure = ConnectFailure(earlier + message, needsPassword: PQconnectionNeedsPassword(handle) == 1)
+    return StorageError(
+      failure.kind, operation: "connect", path: "", detail: "\(server) takes no connection: \(failure.words)")
   }
 
   /// Whether the connection can still be used.
@@ -175,7 +203,6 @@ final class PostgresConnection: @unchecked Sendable {
   }
 
   private func lost() -> StorageError {
-    let message = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
     let words = message.split(separator: "\n").first.map(String.init) ?? ""
     return StorageError(
       .unreachable, operation: "talk to server", path: "",
@@ -282,6 +309,12 @@ final class PostgresConnection: @unchecked Sendable {
     guard !fresh.isEmpty, prepared.count + fresh.count > Self.mostPrepared else { return }
     // Not in a transaction that has failed, where nothing is run but a rollback.
     guard PQtransactionStatus(handle) != PQTRANS_INERROR else { return }
+    try forgetPrepared(deadline: deadline)
+  }
+
+  /// Has all statements prepared anew when they are run next. In a transaction, or between two.
+  /// - Throws: as `run`.
+  func forgetPrepared(deadline: ContinuousClock.Instant? = nil) throws {
     prepared = [:]
     try runText("DEALLOCATE ALL", deadline: deadline)
   }

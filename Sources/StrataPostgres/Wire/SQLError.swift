@@ -8,6 +8,8 @@ struct SQLError: Error, Sendable {
   let state: String
   let message: String
   let detail: String
+  /// The namespace of the table, and the table.
+  let namespace: String
   let table: String
   let constraint: String
   /// Whether a statement inside of a function is wrong, such as a trigger's of somebody else's: the names in it are not the store's.
@@ -25,6 +27,7 @@ struct SQLError: Error, Sendable {
     state = field(Int32(UInt8(ascii: "C")))
     message = field(Int32(UInt8(ascii: "M")))
     detail = field(Int32(UInt8(ascii: "D")))
+    namespace = field(Int32(UInt8(ascii: "s")))
     table = field(Int32(UInt8(ascii: "t")))
     constraint = field(Int32(UInt8(ascii: "n")))
     isOfFunction = state.hasPrefix("42") && !field(Int32(UInt8(ascii: "q"))).isEmpty
@@ -33,7 +36,7 @@ struct SQLError: Error, Sendable {
   init(state: String, message: String) {
     self.state = state
     self.message = message
-    (detail, table, constraint, isOfFunction) = ("", "", "", false)
+    (detail, namespace, table, constraint, isOfFunction) = ("", "", "", "", false)
   }
 
   /// Whether the same transaction may succeed when it is tried again: others were in its way.

@@ -108,7 +108,7 @@ final class ChangeSetWork {
     try checkConflicts(number)
     let derivedRows = try deriveOwn()
     // What cannot be written at all is found before anything is asked about it.
-    let written = try rows.updates(set.updates) + rows.inserts(set.inserts)
+    var written = try rows.updates(set.updates) + rows.inserts(set.inserts)
     var links = LinkChanges(self)
     try links.collect()
     let uniqueness = try UniquenessQuestions(self, ask)
@@ -137,7 +137,18 @@ final class ChangeSetWork {
     for (hierarchy, keys) in deletedKeys {
       outcome.statements.append(rows.delete(keys, hierarchy: hierarchy))
     }
-    let clearings = rows.clearings(set.updates) { stored[address($0.entity, $0.primaryKey)]?.snapshot }
+    func now(_ change: RowChange) -> RowSnapshot? {
+      stored[address(change.entity, change.primaryKey)]?.snapshot
+    }
+    var clearings = rows.clearings(set.updates, stored: now)
+    if mapping.isAdopted, !clearings.isEmpty {
+      let rules = try ExchangeRules(mapping, ask)
+      let order = try rules.ordered(set.updates, stored: now)
+      clearings = mapping.schema.indexes.flatMap { index in
+        rows.clearings(of: index, order.emptied[index.number] ?? [], rules: rules)
+      }
+      written = try order.parts.flatMap { try rows.updates($0) } + rows.inserts(set.inserts)
+    }
     outcome.statements += clearings + written
     outcome.statements += links.additions(positions)
     outcome.statements += positions.rowStatements(mapping)

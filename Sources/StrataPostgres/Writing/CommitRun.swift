@@ -115,7 +115,7 @@ final class CommitRun {
     let reason =
       error.state == Self.duplicateState
       ? "The server refuses rows because of the index “\(error.constraint)” of the table “\(error.table)”, although no other row has their values as the model compares them. The index is not the model's, or somebody writes to the table beside the store, again and again."
-      : "The server does not write rows that are there: a trigger, a rule or row security keeps them, or somebody changes them beside the store, again and again."
+      : "The server does not write all rows: a trigger, a rule or row security keeps them, or somebody changes them beside the store, again and again."
     return StorageError(.refused, operation: "commit", path: "", detail: reason + " Nothing was saved.")
   }
 
@@ -288,8 +288,24 @@ final class CommitRun {
       }
       do {
         return try write(set, isSole: isSole, looksForInserts: true)
-      } catch let error as SQLError where error.state == Self.duplicateState { throw disturbed(error) }
+      } catch let error as SQLError where error.state == Self.duplicateState {
+        throw try foreignRefusal(error, isSole: isSole) ?? disturbed(error)
+      }
     }
+  }
+
+  /// What the server refuses because of a unique index that is not the model's: trying again does not help. Nil when it is the model's, or is not to be found.
+  private func foreignRefusal(_ error: SQLError, isSole: Bool) throws -> StorageError? {
+    guard let question = ForeignIndex.question(error, mapping) else { return nil }
+    // The transaction is void. What is thrown ends it, or takes the set back.
+    let result: SQLResult
+    if isSole {
+      guard connection.reset() else { return nil }
+      result = try connection.run(question, deadline: limit)
+    } else {
+      result = try send([SQLStatement("ROLLBACK TO SAVEPOINT one_set"), question])[1]
+    }
+    return try ForeignIndex.refusal(error, mapping, result)
   }
 
   private func write(
@@ -305,18 +321,33 @@ final class CommitRun {
     do {
       let written = try outcome.derived(send)
       let note = note(set.origin, outcome.notes.changes(derived: written.others), mark)
-      let result = CommitResult(commitNumber: 0, derivedRows: written.rows, touched: outcome.touched)
+      var result = CommitResult(commitNumber: 0, derivedRows: written.rows, touched: outcome.touched)
+      let back = WrittenRows(set, mapping)
+      let statements = written.statements + back.statements
+      /// Takes over what triggers have made of the rows. The answers to `statements` are the first ones, or stand behind so many others.
+      func take(_ answers: [SQLResult], behind count: Int) {
+        if back.statements.isEmpty { return }
+        let first = count + written.statements.count
+        do {
+          result.derivedRows += try back.differing(answers[first..<(first + back.statements.count)])
+        } catch {
+          // The rows are saved, and cannot be read: whoever reads them is told.
+          Diagnostics.write(
+            "rows that a trigger has changed cannot be read after their save. (\(error))", .error)
+        }
+      }
       if isSole {
         marks = [mark]
         soleResult = result
-        try finish(written.statements, set.metadata, note)
+        take(try finish(statements, set.metadata, note), behind: 0)
       } else {
         // The lock has counted the first one.
         let count = "UPDATE \(mapping.storeTable) SET \(Self.turn)"
         let counts = marks.isEmpty ? [] : [SQLStatement(count)]
         var noting = SQLStatement()
         noting += insertion(note, from: mapping.storeTable, &noting)
-        _ = try send(counts + written.statements + [noting, SQLStatement("RELEASE SAVEPOINT one_set")])
+        let last = [noting, SQLStatement("RELEASE SAVEPOINT one_set")]
+        take(try send(counts + statements + last), behind: counts.count)
         marks.append(mark)
       }
       return result
@@ -327,7 +358,9 @@ final class CommitRun {
 
   /// Writes the last statements, tells of the commit, and commits.
   /// - Parameter note: What is noted of the commit; nil when that was done.
-  func finish(_ statements: [SQLStatement], _ metadata: StoreMetadata?, _ note: Note?) throws {
+  /// - Returns: The answers to the statements, and others behind them.
+  @discardableResult
+  func finish(_ statements: [SQLStatement], _ metadata: StoreMetadata?, _ note: Note?) throws -> [SQLResult] {
     var statements = statements
     if let metadata {
       var statement = SQLStatement("UPDATE \(mapping.storeTable) SET metadata = ")
@@ -348,7 +381,7 @@ final class CommitRun {
     statements.append(SQLStatement("COMMIT"))
     isCommitSent = true
     do {
-      _ = try send(statements, note: isNotedWithLock ? note : nil)
+      return try send(statements, note: isNotedWithLock ? note : nil)
     } catch let error as SQLError {
       // The server has answered: what it refuses did not take place.
       isCommitSent = false

@@ -197,7 +197,7 @@ struct RowStatements {
     statement += names
     statement += values
     statement += ")"
-    return statement
+    return answered(statement, change.entity, count: 1)
   }
 
   private func update(_ change: RowChange, _ slots: [Int], keepsVersion: Bool) throws -> SQLStatement {
@@ -314,7 +314,7 @@ struct RowStatements {
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
     statement +=
       "INSERT INTO \(mapping.table(ofEntity: entity).name) (\(targets)) SELECT \(values) FROM \(rows) AS n(\(aliases))"
-    return statement
+    return answered(statement, entity, count: columns.keys.count)
   }
 
   private func update(_ columns: Columns, _ entity: Int, _ slots: [Int], keepsVersion: Bool) -> SQLStatement {
@@ -330,6 +330,14 @@ struct RowStatements {
     statement +=
       "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM \(rows) AS n(\(aliases)) WHERE t.pk = n.k AND t.version = n.v\(keepsVersion ? "" : " - 1") RETURNING 1"
     return Self.guarded(statement, count: columns.keys.count)
+  }
+
+  /// A statement that inserts rows. In a table of somebody else's a trigger may keep them without a word: then it fails.
+  private func answered(_ words: SQLStatement, _ entity: Int, count: Int) -> SQLStatement {
+    guard mapping.table(ofEntity: entity).adopted != nil else { return words }
+    var statement = words
+    statement += " RETURNING 1"
+    return Self.guarded(statement, count: count)
   }
 
   /// A writing statement that fails, with a division by zero, unless it has written so many rows.
@@ -359,18 +367,16 @@ struct RowStatements {
   /// The statements that make room where rows take over values that must be unique from each other: the server looks at each row by itself.
   ///
   /// Only rows are cleared whose values another row of the save gets, and only columns that the same save rewrites in the same row: no other statement would bring the
-  /// value back. A column of an optional attribute is preferred: one of somebody else's may be NOT NULL.
+  /// value back. A column of an optional attribute is preferred.
   /// - Parameter stored: The row as it is now, of an update; nil when that is not known.
   func clearings(_ updates: [RowChange], stored: (RowChange) -> RowSnapshot?) -> [SQLStatement] {
     var statements: [SQLStatement] = []
     let schema = mapping.schema
     for index in schema.indexes where index.isUnique {
       let owner = schema.entities[index.owner]
-      let table = mapping.table(ofEntity: index.owner)
-      let parts = index.parts.compactMap { part in
-        table.column(index.owner, part.slot).map { (slot: part.slot, column: $0) }
+      let slots = index.parts.map(\.slot).filter {
+        mapping.table(ofEntity: index.owner).column(index.owner, $0) != nil
       }
-      let slots = parts.map(\.slot)
       let changes = updates.filter { update in
         owner.subtree.contains(update.entity) && slots.contains { update.changedSlots.contains($0) }
       }
@@ -381,30 +387,47 @@ struct RowStatements {
         guard let values = Self.values(change.row, slots, schema.entities[change.entity]) else { continue }
         takers[values, default: []].insert(change.primaryKey)
       }
-      // By place in `parts`: a row with one null takes no part in the index.
-      var keys = [[UInt64]](repeating: [], count: parts.count)
-      for change in changes {
-        if let row = stored(change) {
-          guard let old = Self.values(row, slots, schema.entities[change.entity]),
-            takers[old]?.contains(where: { $0 != change.primaryKey }) == true
-          else { continue }
-        }
-        let changed = slots.indices.filter { change.changedSlots.contains(slots[$0]) }
-        let optional = changed.first { owner.attributes[slots[$0]].isOptional }
-        if let place = optional ?? changed.first { keys[place].append(change.primaryKey) }
-      }
-      for (part, keys) in zip(parts, keys) where !keys.isEmpty {
-        var statement = SQLStatement(
-          "UPDATE \(table.name) t SET \(part.column.name) = NULL WHERE t.pk = ANY(")
-        statement += statement.bind(keys: keys) + ")"
-        statements.append(statement)
-      }
+      statements += clearings(
+        of: index,
+        changes.filter { change in
+          guard let row = stored(change) else { return true }
+          // A row with one null takes no part in the index.
+          guard let old = Self.values(row, slots, schema.entities[change.entity]) else { return false }
+          return takers[old]?.contains { $0 != change.primaryKey } == true
+        })
     }
     return statements
   }
 
+  /// The statements that clear rows for a uniqueness constraint.
+  /// - Parameter rules: What tables of somebody else's ask; nil for the store's own.
+  func clearings(of index: IndexSchema, _ changes: [RowChange], rules: ExchangeRules? = nil) -> [SQLStatement]
+  {
+    let owner = mapping.schema.entities[index.owner]
+    let table = mapping.table(ofEntity: index.owner)
+    let parts = index.parts.compactMap { part in
+      table.column(index.owner, part.slot).map { (slot: part.slot, column: $0) }
+    }
+    // By place in `parts`.
+    var keys = [[UInt64]](repeating: [], count: parts.count)
+    for change in changes {
+      let changed = parts.indices.filter { place in
+        change.changedSlots.contains(parts[place].slot)
+          && rules?.isRequired(parts[place].column, index.owner) != true
+      }
+      let optional = changed.first { owner.attributes[parts[$0].slot].isOptional }
+      if let place = optional ?? changed.first { keys[place].append(change.primaryKey) }
+    }
+    return zip(parts, keys).compactMap { part, keys in
+      if keys.isEmpty { return nil }
+      var statement = SQLStatement("UPDATE \(table.name) t SET \(part.column.name) = NULL WHERE t.pk = ANY(")
+      statement += statement.bind(keys: keys) + ")"
+      return statement
+    }
+  }
+
   /// The values of a row as the server compares them, nil for one that lies outside of the row; nil when one of them is null.
-  private static func values(_ row: RowSnapshot, _ slots: [Int], _ entity: EntitySchema)
+  static func values(_ row: RowSnapshot, _ slots: [Int], _ entity: EntitySchema)
     -> [AttributeValue?]?
   {
     var values: [AttributeValue?] = []

@@ -55,7 +55,6 @@ public class ModelContext: Equatable, _SendableMetatype {
   @exclusivity(unchecked) final var deletedByInnerSaves: Set<ManagedObjectID>?
   /// Whether jobs of the main queue may use the context: it was made on the main thread, and no actor has it.
   @exclusivity(unchecked) private(set) final var servesMainThread = MainQueue.isCurrent
-  @exclusivity(unchecked) private final var isTurnEndScheduled = false
 
   /// A sibling of the container's other contexts.
   public convenience init(_ container: ModelContainer) { self.init(container, isMain: false) }
@@ -74,8 +73,10 @@ public class ModelContext: Equatable, _SendableMetatype {
     rows.takeEditedByBatches()
     let reference = WeakModelContext()
     let isOnMainThread = servesMainThread
+    // Objects of `managedObjectContext` may be edited as well. The context of models is not asked in the middle of the change: whoever let go of it there would end it.
+    if isOnMainThread { rows.whenEdited { [unowned rows] in ModelContext.scheduleTurnEnd(rows, reference) } }
     rows.serveAnyThread(
-      CommitInbox {
+      CommitInbox(isOfMainQueue: isOnMainThread) {
         // What is on the screen follows without being asked.
         guard isOnMainThread else { return }
         DispatchQueue.main.async {
@@ -101,6 +102,9 @@ public class ModelContext: Equatable, _SendableMetatype {
 
   /// The context of Strata beneath: child contexts, query generations, explanations of fetches. Its objects are the rows of this context's models, and are used where this
   /// context is.
+  ///
+  /// What a child context saves the models show at once, unless it saves in a block that its own queue runs by itself, such as one of `perform`: then when this context is asked for
+  /// something next, and in a context of the main thread in the next turn of the main queue at the latest.
   public var managedObjectContext: ManagedObjectContext { rows }
 
   // MARK: Using
@@ -193,12 +197,14 @@ public class ModelContext: Equatable, _SendableMetatype {
   /// Something has changed: schedules what ends the turn of the main queue, where the context is used there.
   @inline(__always)
   func noteChange() {
-    if servesMainThread, !isTurnEndScheduled { scheduleTurnEnd() }
+    if servesMainThread, !rows.isTurnEndScheduled { scheduleTurnEnd() }
   }
 
-  private func scheduleTurnEnd() {
-    isTurnEndScheduled = true
-    let reference = WeakModelContext(self)
+  private func scheduleTurnEnd() { ModelContext.scheduleTurnEnd(rows, WeakModelContext(self)) }
+
+  private static func scheduleTurnEnd(_ rows: RowContext, _ reference: WeakModelContext) {
+    if rows.isTurnEndScheduled { return }
+    rows.isTurnEndScheduled = true
     DispatchQueue.main.async { reference.context?.endTurn() }
   }
 
@@ -209,11 +215,20 @@ public class ModelContext: Equatable, _SendableMetatype {
   /// out, observers are told.
   private func endTurn() {
     guard servesMainThread else { return }
-    isTurnEndScheduled = false
+    rows.isTurnEndScheduled = false
     // A save whose observers let the main queue run writes everything itself.
-    if rows.isSaving { return }
-    guard autosaveEnabled, hasChanges else { return processPendingChanges() }
-    do { try save() } catch { report("a context could not save by itself, its changes stay", error) }
+    if rows.isSaving { return rows.followNextEdit() }
+    guard autosaveEnabled, hasChanges else {
+      rows.followNextEdit()
+      return processPendingChanges()
+    }
+    // What a save changes beneath is written with it, and no reason to try again when it fails.
+    defer { rows.followNextEdit() }
+    do {
+      try save()
+      // Observers of the save may have changed objects beneath.
+      if rows.hasChanges { noteChange() }
+    } catch { report("a context could not save by itself, its changes stay", error) }
   }
 }
 
@@ -244,11 +259,22 @@ private enum MainQueue {
 
 /// How saves settle what others have saved meanwhile.
 ///
-/// Two contexts that change one model: property by property, what is saved last stays. Two models with the same unique values become one row, with all values of the new model.
+/// Two contexts that change one model: property by property, what is saved last stays. A model that one deletes stays deleted, also where that is found out in the middle of the
+/// other's save: the edit goes, as it does when the deletion is merged before. Two models with the same unique values become one row, with all values of the new model.
 // U3: Apple reports no conflicts; S57, S58.
 final class ModelMergePolicy: MergePolicy, @unchecked Sendable {
   // @unchecked Sendable: as its superclass, it has no state of its own.
   static let shared = ModelMergePolicy(merge: .mergeByPropertyObjectTrump)
+
+  override func resolve(optimisticLockingConflicts conflicts: [MergeConflict]) throws {
+    // Of version 0 are rows that have been deleted.
+    let gone = conflicts.filter { $0.newVersionNumber == 0 }
+    if gone.isEmpty { return try super.resolve(optimisticLockingConflicts: conflicts) }
+    // All of them are asked before any of them leaves.
+    for conflict in gone { (conflict.sourceObject as? ModelRow)?.keepTargets() }
+    try MergePolicy.mergeByPropertyStoreTrump.resolve(optimisticLockingConflicts: gone)
+    try super.resolve(optimisticLockingConflicts: conflicts.filter { $0.newVersionNumber != 0 })
+  }
 
   override func resolve(constraintConflicts list: [ConstraintConflict]) throws {
     try MergePolicy.overwrite.resolve(constraintConflicts: list)

@@ -43,7 +43,10 @@ private struct RepeatedInsertion {
   mutating func insert(_ gone: ModelRow) -> ModelRow {
     let first: ModelRow
     if let living = context.storedRow(of: gone) {
-      if living.isDeleted { context.rows.revive(living) }
+      if living.isDeleted {
+        context.rows.revive(living)
+        living.takeKept()
+      }
       show(living, insteadOf: gone)
       first = living
     } else {
@@ -98,6 +101,7 @@ private struct RepeatedInsertion {
         // It was deleted with the one that is back.
         guard property.cascades else { return nil }
         context.rows.revive(row)
+        row.takeKept()
         return row
       }
       guard let living = context.storedRow(of: row) else {

@@ -12,10 +12,10 @@ extension ModelContext {
     return try history.fetch()
   }
 
-  /// Deletes the oldest transactions that match, up to the first that does not. With a predicate, what is saved meanwhile stays, and what others delete meanwhile is
-  /// no error.
+  /// Deletes the oldest transactions that match, up to the first that does not, and no more than `fetchLimit` says. With a predicate or a limit, what is saved meanwhile stays, and what
+  /// others delete meanwhile is no error.
   ///
-  /// - Throws: as ``fetchHistory(_:)``.
+  /// - Throws: as ``fetchHistory(_:)``; ``SwiftDataError/invalidTransactionFetchRequest`` for a limit together with `sortBy`, and nothing is deleted.
   public func deleteHistory<T>(_ descriptor: HistoryDescriptor<T>) throws where T: HistoryTransaction {
     let history = try History(self, descriptor)
     try history.delete()
@@ -99,28 +99,36 @@ private struct History<T: HistoryTransaction> {
         try store.deleteHistory(descriptor)
       }
     }
+    let limit = Int(clamping: descriptor.fetchLimit)
+    if hasStrata, limit > 0, !descriptor.sortBy.isEmpty {
+      throw SwiftDataError(
+        .invalidTransactionFetchRequest,
+        "the oldest transactions are deleted: a limit cannot go with another order")
+    }
     try forEachOwn { try delete($0) }
     guard hasStrata else { return }
-    guard let predicate = descriptor.predicate else {
+    if descriptor.predicate == nil, limit == 0 {
       return try translating { _ = try coordinator.history(.deleteHistory(before: Date.distantFuture)) }
     }
     // What is saved from now on was not asked about: only what was seen to match goes.
-    guard let last = try lastMatch(predicate) else { return }
+    guard let last = try lastMatch(limit) else { return }
     try translating { _ = try coordinator.history(.deleteHistory(through: last)) }
   }
 
-  /// Up to where the oldest transactions match; nil for none. What others delete meanwhile is gone as it should be: then the rest is looked at again.
-  private func lastMatch(_ predicate: Predicate<T>) throws -> PersistentHistoryToken? {
+  /// Up to where the oldest transactions match, at most `limit` of them if that is not 0; nil for none. What others delete meanwhile is gone as it should be: then the rest is looked at
+  /// again.
+  private func lastMatch(_ limit: Int) throws -> PersistentHistoryToken? {
     var tries = 1
     while true {
       var matched: PersistentHistoryToken?
-      var hasBegun = false
+      var (count, hasBegun) = (0, false)
       do {
         try forEach(fromBeginning: true) { transaction in
           hasBegun = true
-          guard try predicate.evaluate(transaction) else { return false }
+          guard try descriptor.predicate?.evaluate(transaction) ?? true else { return false }
           matched = (transaction as? DefaultHistoryTransaction)?.token.token
-          return true
+          count += 1
+          return count != limit
         }
         return matched
       } catch let error as SwiftDataError

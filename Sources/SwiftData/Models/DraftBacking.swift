@@ -77,6 +77,8 @@ class AnyDraft {
     self.model = ObjectIdentifier(model)
   }
 
+  deinit { if hasRelationships, !entries.isEmpty { DraftRemains.letGo(&entries) } }
+
   /// The number of the temporary identifier.
   final var temporaryNumber: UInt64 {
     if number.value == 0 { number.value = PersistentIdentifier.nextTemporaryNumber() }
@@ -247,6 +249,44 @@ class AnyDraft {
     }
     destination?.insert(model)
     return model.modelRow
+  }
+}
+
+/// What drafts that have gone were related to, until that is let go of as well: by one loop for each thread, however long the chain of models is that hold each other. One within the
+/// other, each would take some of the stack.
+private final class DraftRemains {
+  private static let key = ThreadKey()
+  private var waiting: [ContiguousArray<AnyDraft.Entry>] = []
+
+  /// Moves them, so that nobody else holds them: not even the draft, whose deinit goes on afterwards.
+  private func take(_ entries: inout ContiguousArray<AnyDraft.Entry>) {
+    waiting.append([])
+    swap(&waiting[waiting.count - 1], &entries)
+  }
+
+  /// Lets go of what a draft was related to: at once, or where the loop of the thread comes to it.
+  static func letGo(_ entries: inout ContiguousArray<AnyDraft.Entry>) {
+    let holdsModels = entries.contains {
+      switch $0.value {
+      case .attribute: false
+      case .toOne(let model): model != nil
+      case .toMany(let models): models?.isEmpty == false
+      }
+    }
+    if !holdsModels { return }
+    if let running = key.value {
+      // Unsafe: it is the loop's below, on this thread, which keeps it until it has set the key back.
+      Unmanaged<DraftRemains>.fromOpaque(running)._withUnsafeGuaranteedRef { $0.take(&entries) }
+      return
+    }
+    let remains = DraftRemains()
+    remains.take(&entries)
+    withExtendedLifetime(remains) {
+      key.value = Unmanaged.passUnretained(remains).toOpaque()
+      // What is taken out goes with the end of each round, and adds to what waits.
+      while let next = remains.waiting.popLast() { withExtendedLifetime(next) {} }
+      key.value = nil
+    }
   }
 }
 

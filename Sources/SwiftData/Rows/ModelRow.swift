@@ -33,6 +33,10 @@ class ModelRow: ManagedObject {
   /// Rows are read by slots that are found by name.
   override class var declaredSlots: [String]? { [] }
 
+  override func awake(fromSnapshotEvents flags: SnapshotEventType) {
+    if flags.contains(.undoDeletion) { endKeeping() }
+  }
+
   /// The class of the instances.
   class var modelType: any PersistentModel.Type { stop("the row of no model has no class") }
 

@@ -8,6 +8,8 @@ final class RowContext: ManagedObjectContext, @unchecked Sendable {
   @exclusivity(unchecked) final weak var modelContext: ModelContext?
   /// The instances that it keeps.
   @exclusivity(unchecked) var held = HeldInstances()
+  /// Whether a job of the main queue is on its way that ends the turn.
+  @exclusivity(unchecked) final var isTurnEndScheduled = false
   private var plans: [ObjectIdentifier: ModelPlan] = [:]
   /// The one that was asked for last, and the class of rows it is of: most objects have one of their class before them.
   @exclusivity(unchecked) private var lastClass: ObjectIdentifier?
@@ -23,8 +25,18 @@ final class RowContext: ManagedObjectContext, @unchecked Sendable {
         makesWay: { ($0 as? ModelRow)?.keepTargets() }, merged: { Self.show(merged: $0) }))
   }
 
-  /// What undo and redo change is saved by itself, as every other change is.
-  func followTakenBack() { whenTakenBack { [unowned self] in modelContext?.noteChange() } }
+  /// What undo and redo change is saved by itself, as every other change is. Models that they take out can be asked for what they led to, as those that a program deletes.
+  func followTakenBack() {
+    whenTakenBack { [unowned self] in modelContext?.noteChange() }
+    beforeTakingOut { [unowned self] objects in
+      // Drafts that wait come in when undo is over: members are asked for, which has them inserted.
+      let waiting = modelContext?.expected ?? []
+      modelContext?.expected = []
+      defer { modelContext?.expected = waiting }
+      ModelRow.keepRelationships(of: objects.filter(\.isInserted))
+      for object in objects where !object.isInserted { (object as? ModelRow)?.keepTargets() }
+    }
+  }
 
   /// A save is done: instances of rows that were merged into others show those.
   private static func show(merged: [MergedObject]) {

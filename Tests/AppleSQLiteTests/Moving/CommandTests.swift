@@ -30,7 +30,8 @@ import TortureKit
     #expect(said.code == 0, "\(said)")
     said = run("export", store.new.path, store.folder("Out.sqlite"))
     #expect(
-      said.code == 5 && said.error.contains("--template") && said.error.contains("--version-info"), "\(said)")
+      said.code == 64 && said.error.contains("--template") && said.error.contains("--version-info"), "\(said)"
+    )
     var fixture = AppleFixture(store.schema, PlainGraph(), path: store.folder("Empty.sqlite"))
     try fixture.write()
     said = run(

@@ -1,9 +1,9 @@
 import Foundation
 import Strata
 import StrataCommand
-import Synchronization
 import Testing
 import TortureKit
+import struct StrataCore.Mutex
 
 /// The numbers beside the entities: right after every save, and not counted anew at each.
 @Suite struct CountTests {

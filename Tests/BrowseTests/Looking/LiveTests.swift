@@ -2,9 +2,9 @@ import Foundation
 import Strata
 import StrataBrowse
 import StrataCommand
-import Synchronization
 import Testing
 import TortureKit
+import struct StrataCore.Mutex
 
 /// What others save is told as it comes.
 @Suite struct LiveTests {

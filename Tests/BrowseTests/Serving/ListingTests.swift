@@ -1,8 +1,8 @@
 import Foundation
 import StrataBrowse
 import StrataCommand
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 /// Requests that only read do not wait for each other.
 @Suite struct ListingTests {

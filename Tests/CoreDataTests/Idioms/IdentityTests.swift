@@ -80,7 +80,8 @@ struct IdentityTests {
     }
     let model = stand.coordinator.managedObjectModel
     let copied = try #require((model as NSCopying).copy(with: nil) as? NSManagedObjectModel)
-    #expect(copied != model && copied.entityVersionHashesByName == model.entityVersionHashesByName)
+    #expect(copied !== model && copied == model)
+    #expect(copied.entityVersionHashesByName == model.entityVersionHashesByName)
     let bird = try #require(model.entitiesByName["Bird"])
 
     let tally = try #require(bird.attributesByName["tally"])
@@ -114,7 +115,7 @@ struct IdentityTests {
     composite.name = "address"
     composite.elements = [derived]
     let address = try #require(composite.copy() as? NSCompositeAttributeDescription)
-    #expect(address.attributeType == .compositeAttributeType && address.elements[0] != derived)
+    #expect(address.attributeType == .compositeAttributeType && address.elements[0] !== derived)
     #expect(
       (address.elements[0] as? NSDerivedAttributeDescription)?.derivationExpression
         == derived.derivationExpression)
@@ -145,23 +146,24 @@ struct IdentityTests {
     model.entities = [bird, site, owl]
 
     let copy = try #require((bird as NSCopying).copy(with: nil) as? NSEntityDescription)
-    #expect(
-      copy != bird && copy.managedObjectModel == nil && copy.superentity == nil && copy.subentities.isEmpty)
+    #expect(copy !== bird && copy == bird)
+    #expect(copy.managedObjectModel == nil && copy.superentity == nil && copy.subentities.isEmpty)
     #expect(copy.name == "Bird" && copy.managedObjectClass == Bird.self)
     #expect(copy.managedObjectClassName == bird.managedObjectClassName)
     #expect(copy.properties.map(\.name) == bird.properties.map(\.name))
     #expect(
-      copy.properties.allSatisfy { $0.entity == copy } && bird.properties.allSatisfy { $0.entity == bird })
+      copy.properties.allSatisfy { $0.entity === copy } && bird.properties.allSatisfy { $0.entity === bird })
     #expect(
-      copy.indexes.map(\.name) == ["byName"] && copy.indexes[0].entity == copy
-        && bird.indexes[0].entity == bird)
+      copy.indexes.map(\.name) == ["byName"] && copy.indexes[0].entity === copy
+        && bird.indexes[0].entity === bird)
     #expect(copy.uniquenessConstraints as? [[String]] == [["name", "tally"]])
     #expect(copy.userInfo?["kind"] as? String == "animal" && copy.versionHashModifier == "2")
     #expect(copy.renamingIdentifier == "Fowl" && copy.versionHash == bird.versionHash)
     let own = try #require(copy.relationshipsByName["mate"])
-    #expect(own.destinationEntity == copy && own.inverseRelationship == own && own != mate)
+    #expect(own.destinationEntity === copy && own.inverseRelationship === own && own !== mate)
     let home = try #require(copy.relationshipsByName["site"])
-    #expect(home.destinationEntity == site && home.inverseRelationship == site.relationshipsByName["birds"])
+    #expect(home.destinationEntity === site)
+    #expect(home.inverseRelationship === site.relationshipsByName["birds"])
 
     let small = try #require(owl.copy() as? NSEntityDescription)
     #expect(small.isAbstract && small.properties.isEmpty && small.managedObjectClassName == "NSManagedObject")

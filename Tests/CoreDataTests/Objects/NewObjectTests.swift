@@ -14,6 +14,10 @@ final class StampedBird: NSManagedObject {
 /// A class that is no entity's.
 final class Cuckoo: NSManagedObject {}
 
+/// Of no model either; Foundation has no names for such classes.
+private final class HiddenCuckoo: NSManagedObject {}
+private enum Nests { final class NestedCuckoo: NSManagedObject {} }
+
 /// Has a stored property where `@NSManaged` was meant.
 final class ForgetfulBird: NSManagedObject {
   var name: String?
@@ -163,6 +167,20 @@ struct NewObjectTests {
     #expect(throws: (any Error).self) { try context.fetch(request) }
     let generic: NSFetchRequest<NSFetchRequestResult> = Cuckoo.fetchRequest()
     #expect(throws: (any Error).self) { try context.fetch(generic) }
+  }
+
+  @Test("entity() of a class that is private, in another type or in a function does not stop the process")
+  func entityOfAClassWithoutAName() {
+    final class LocalCuckoo: NSManagedObject {}
+    for (type, name) in [
+      (HiddenCuckoo.self, "HiddenCuckoo"), (Nests.NestedCuckoo.self, "NestedCuckoo"),
+      (LocalCuckoo.self, "LocalCuckoo"),
+    ] as [(NSManagedObject.Type, String)] {
+      let entity = type.entity()
+      #expect(entity.name == name && entity.managedObjectClassName.hasSuffix(name))
+      let isOfTheClass = entity.managedObjectClass == type
+      #expect(isOfTheClass)
+    }
   }
 
   @Test("A stored property that hides an attribute is refused when the store is added, with 134080")

@@ -126,6 +126,34 @@ struct ExpressionRoundTripTests {
     }
   }
 
+  @Test("A key path that begins with a variable leads on from it, in fetches, in memory and as text")
+  func pathsOfVariables() throws {
+    let path = NSExpression(forKeyPath: "$x.name")
+    #expect(path == NSExpression(format: "$x.name") && path.description == "$x.name")
+    #expect(NSExpression(forKeyPath: "price$.x").keyPath == "price$.x")
+    let inner = NSComparisonPredicate(
+      leftExpression: path, rightExpression: NSExpression(forConstantValue: "o"), modifier: .direct,
+      type: .contains, options: [])
+    let found = NSExpression(
+      forSubquery: NSExpression(forKeyPath: "birds"), usingIteratorVariable: "x", predicate: inner)
+    #expect(found.description == #"SUBQUERY(birds, $x, $x.name CONTAINS "o")"#)
+    let context = try BirdStand().stocked()
+    for count in [
+      NSExpression(format: "(\(found))[SIZE]"), NSExpression(forFunction: "count:", arguments: [found]),
+    ] {
+      let predicate = NSComparisonPredicate(
+        leftExpression: count, rightExpression: NSExpression(forConstantValue: 1), modifier: .direct,
+        type: .equalTo, options: [])
+      let request = NSFetchRequest<Site>(entityName: "Site")
+      request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
+      let all = try context.fetch(request)
+      request.predicate = predicate
+      // Of wren and robin, and of swan and coot, one each.
+      #expect(try context.fetch(request).map(\.name) == ["Lake", "Wood"])
+      #expect(all.filter { predicate.evaluate(with: $0) }.count == 2)
+    }
+  }
+
   @Test("What a predicate prints is read back as the same predicate")
   func predicates() {
     var maker = Maker(state: 7)

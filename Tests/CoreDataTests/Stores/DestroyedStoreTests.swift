@@ -17,12 +17,16 @@ struct DestroyedStoreTests {
     try context.save()
   }
 
-  @Test("Destroying what is not there succeeds")
+  @Test("Destroying what is not there succeeds, but not where the folder is missing")
   func missing() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
     try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
-    try coordinator.destroyPersistentStore(
-      at: folder.appendingPathComponent("none/a.sqlite"), type: .sqlite, options: nil)
+    let lost = folder.appendingPathComponent("none/a.sqlite")
+    #expect(throws: CocoaError.self) {
+      try coordinator.destroyPersistentStore(at: lost, type: .sqlite, options: nil)
+    }
+    // There is no file in memory.
+    try coordinator.destroyPersistentStore(at: lost, ofType: NSInMemoryStoreType)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
   }
 
@@ -181,7 +185,13 @@ struct DestroyedStoreTests {
     let other = try Journal.makeCoordinator(at: URL(fileURLWithPath: "/dev/null"))
     #expect(try Journal.savedTitles(other) == [])
     let null = URL(fileURLWithPath: "/dev/null")
-    try other.destroyPersistentStore(at: null, ofType: NSSQLiteStoreType)
+    // Who is told that it was destroyed deletes the file.
+    #expect(throws: CocoaError.self) {
+      try other.destroyPersistentStore(at: null, ofType: NSSQLiteStoreType)
+    }
+    #expect(other.persistentStores.count == 1)
+    try other.destroyPersistentStore(at: null, ofType: NSInMemoryStoreType)
+    try other.destroyPersistentStore(at: null.appendingPathComponent("Name"), ofType: NSSQLiteStoreType)
     #expect(throws: CocoaError.self) {
       try other.replacePersistentStore(at: null, withPersistentStoreFrom: null, type: .sqlite)
     }

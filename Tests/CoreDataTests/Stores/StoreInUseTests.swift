@@ -1,7 +1,7 @@
 import CoreData
 import Foundation
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 /// A store that another process has open is not removed, and the attempt is an error.
 @Suite("Stores that another process uses")

@@ -1,6 +1,6 @@
 import CoreData
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 @Suite("Notifications of coordinators")
 struct StoreNotificationTests {
@@ -32,6 +32,27 @@ struct StoreNotificationTests {
     #expect(
       heard.texts.withLock { $0 }
         == ["added Binary red \(identifier)", "removed Binary red \(identifier)"])
+  }
+
+  @Test("rule 132: the notification before a removal is posted by the store, while it is attached")
+  func willRemove() throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: BirdStand.model())
+    let store = try coordinator.addPersistentStore(
+      ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
+    let heard = Heard()
+    let name = NSNotification.Name.NSPersistentStoreCoordinatorWillRemoveStore
+    let center = NotificationCenter.default
+    let tokens = [
+      center.addObserver(forName: name, object: store, queue: nil) { note in
+        let told = note.object as? NSPersistentStore
+        heard.add("store \(told?.type ?? "-") \(told?.persistentStoreCoordinator != nil)")
+      },
+      center.addObserver(forName: name, object: coordinator, queue: nil) { _ in heard.add("coordinator") },
+    ]
+    defer { for token in tokens { center.removeObserver(token) } }
+    try coordinator.remove(store)
+    #expect(throws: CocoaError.self) { try coordinator.remove(store) }
+    #expect(heard.texts.withLock { $0 } == ["store \(NSInMemoryStoreType) true"])
   }
 
   @Test("A list of fetched results ends when its store is removed")

@@ -157,6 +157,66 @@ struct HistoryStoryTests {
     }
   }
 
+  @Test("a deletion with a fetch request leaves what others have saved")
+  func deletingByAuthor() throws {
+    let container = try Self.makeContainer(try Journal.makeFolder())
+    let context = container.newBackgroundContext()
+    try context.performAndWait {
+      for author in ["app", "widget", "app", "sync", "app"] {
+        context.transactionAuthor = author
+        Entry(context: context).title = author
+        try context.save()
+      }
+      func authors() throws -> [String?] {
+        let request = NSPersistentHistoryChangeRequest.fetchHistory(after: Date.distantPast)
+        let result = try context.execute(request) as? NSPersistentHistoryResult
+        return (result?.result as? [NSPersistentHistoryTransaction] ?? []).map(\.author)
+      }
+      func delete(_ fetch: NSFetchRequest<any NSFetchRequestResult>) throws -> Int? {
+        let request = NSPersistentHistoryChangeRequest.deleteHistory(before: Date().addingTimeInterval(60))
+        request.fetchRequest = fetch
+        request.resultType = .count
+        return (try context.execute(request) as? NSPersistentHistoryResult)?.result as? Int
+      }
+      let fetch = try #require(NSPersistentHistoryTransaction.fetchRequest)
+      fetch.predicate = NSPredicate(format: "author == %@", "nobody")
+      #expect(try delete(fetch) == 0)
+      #expect(try authors().count == 5)
+      fetch.predicate = NSCompoundPredicate(
+        orPredicateWithSubpredicates: ["app", "widget"].map { NSPredicate(format: "%K = %@", "author", $0) })
+      #expect(try delete(fetch) == 3)
+      // What matches behind another transaction stays, too.
+      #expect(try authors() == ["sync", "app"])
+
+      let changes = try #require(NSPersistentHistoryChange.fetchRequest)
+      changes.predicate = NSPredicate(format: "changeType == %d", 0)
+      let error = #expect(throws: CocoaError.self) { try delete(changes) }
+      #expect(error?.code.rawValue == 134_060)
+      #expect(try authors() == ["sync", "app"])
+    }
+  }
+
+  @Test("a sub-query chooses transactions by their changes")
+  func subquery() throws {
+    let container = try Self.makeContainer(try Journal.makeFolder())
+    let context = container.newBackgroundContext()
+    try context.performAndWait {
+      let entry = Entry(context: context)
+      entry.title = "Morning"
+      try context.save()
+      entry.title = "Evening"
+      try context.save()
+      let fetch = try #require(NSPersistentHistoryTransaction.fetchRequest)
+      fetch.predicate = NSPredicate(
+        format: "SUBQUERY(changes, $c, $c.changeType == %d).@count > 0",
+        NSPersistentHistoryChangeType.update.rawValue)
+      let request = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: fetch)
+      let result = try context.execute(request) as? NSPersistentHistoryResult
+      let found = result?.result as? [NSPersistentHistoryTransaction]
+      #expect(found?.map(\.transactionNumber) == [2])
+    }
+  }
+
   @Test("without the option a request is refused, and a store that has a history continues to record it")
   func withoutOption() throws {
     let coordinator = try Journal.makeCoordinator(at: nil)

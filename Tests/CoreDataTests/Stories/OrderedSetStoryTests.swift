@@ -1,7 +1,7 @@
 import CoreData
 import Foundation
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 @Suite("Ordered sets while others save")
 struct OrderedSetStoryTests {

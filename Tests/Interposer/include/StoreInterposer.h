@@ -19,7 +19,7 @@ enum {
   SI_WRITTEN = 2,    // payload: bytes; flags: 1 when they were durable on return (O_DSYNC, O_SYNC)
   SI_SYNCED = 3,     // fsync or fdatasync, of a file or a directory; flags: 1 when it was made to fail
   SI_TRUNCATED = 4,  // offset: the new size
-  SI_RENAMED = 5,    // payload: from, zero, to
+  SI_RENAMED = 5,    // payload: from, zero, to; flags: 1 when both files have exchanged their names
   SI_UNLINKED = 6,   // payload: path
   SI_MARKED = 7,     // flags and offset: what `si_mark` was told
 };

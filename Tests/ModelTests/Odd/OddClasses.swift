@@ -1,6 +1,6 @@
 import Foundation
 import StrataModels
-import Synchronization
+import struct StrataCore.Mutex
 
 /// Names that mean something in what the macro writes, in `ManagedObject` and in the language.
 @Managed final class Awkward: ManagedObject {

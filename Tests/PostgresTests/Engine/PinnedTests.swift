@@ -62,6 +62,24 @@ import Testing
     for store in other.coordinator.persistentStores { try other.coordinator.remove(store) }
   }
 
+  /// The session that the state is read through has prepared the statement for the type that the column has had.
+  @Test func aColumnThatGotAnotherTypeBeforeItWasPinnedIsReadOnceMore() throws {
+    let stand = try ServerStand(Library.make())
+    let context = stand.context()
+    try context.make("Subject", ["name": "first"])
+    try context.save()
+    #expect(try stand.context().texts("Subject", "name") == ["first"])
+    try stand.sql(
+      "ALTER TABLE \(stand.table("subject")) ALTER COLUMN name TYPE varchar(100) COLLATE \"C\"")
+    let pinned = stand.context()
+    try pinned.setQueryGenerationFrom(.current)
+    #expect(try pinned.texts("Subject", "name") == ["first"])
+    // The state is in use still.
+    try context.make("Subject", ["name": "late"])
+    try context.save()
+    #expect(try pinned.texts("Subject", "name") == ["first"])
+  }
+
   @Test(
     "rules 221, 293: a pinned context deletes what others have related something to since",
     arguments: [

@@ -92,9 +92,11 @@ indirect enum PlainPredicate {
     if case .text(let a) = a, case .text(let b) = b {
       let (left, right) = (Array(a.utf8), Array(b.utf8))
       switch sign {
-      case .beginsWith: return left.starts(with: right)
-      case .endsWith: return left.suffix(right.count).elementsEqual(right)
-      case .contains: return right.isEmpty || left.indices.contains { left[$0...].starts(with: right) }
+      // Of an empty text nothing is true, as in Foundation.
+      case .beginsWith: return !right.isEmpty && left.starts(with: right)
+      case .endsWith: return !right.isEmpty && left.suffix(right.count).elementsEqual(right)
+      case .contains:
+        return !right.isEmpty && left.indices.contains { left[$0...].starts(with: right) }
       default: break
       }
     }

@@ -31,6 +31,17 @@ private class HearsOfSaves: Silent {
 
 private final class Inherits: HearsOfSaves {}
 
+private final class HearsOfChanges: Silent {
+  override func willChangeValue(forKey key: String) { super.willChangeValue(forKey: key) }
+}
+
+private class HearsAfterChanges: ManagedObject {
+  var own = 3
+  override func didChangeValue(forKey key: String) { own += 5 }
+}
+
+private final class HearsAfterwards: HearsAfterChanges {}
+
 @Suite("Which validateValue(_:forKey:) a class overrides")
 struct ValidationOverridesTests {
   /// Where nothing is found every class counts as one that overrides, and each save boxes every value.
@@ -49,5 +60,12 @@ struct ValidationOverridesTests {
     #expect(!DidSaveOverrides.contains(ManagedObject.self))
     #expect(!DidSaveOverrides.contains(Silent.self) && !DidSaveOverrides.contains(TakesBoth.self))
     #expect(DidSaveOverrides.contains(HearsOfSaves.self) && DidSaveOverrides.contains(Inherits.self))
+  }
+
+  @Test("So are overrides of willChangeValue(forKey:) and didChangeValue(forKey:)")
+  func foundForChanges() {
+    #expect(!ChangeOverrides.contains(ManagedObject.self) && !ChangeOverrides.contains(Silent.self))
+    #expect(!ChangeOverrides.contains(TakesBoth.self) && !ChangeOverrides.contains(HearsOfSaves.self))
+    #expect(ChangeOverrides.contains(HearsOfChanges.self) && ChangeOverrides.contains(HearsAfterwards.self))
   }
 }

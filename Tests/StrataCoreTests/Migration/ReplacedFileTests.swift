@@ -9,11 +9,13 @@ struct ReplacedFileTests {
   private let folder: URL
   private let url: URL
 
-  init() throws {
+  init() throws { try self.init(name: "Spots.strata") }
+
+  private init(name: String) throws {
     let base = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
     folder = base.appendingPathComponent("strata-replaced-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    url = folder.appendingPathComponent("Spots.strata")
+    url = folder.appendingPathComponent(name)
   }
 
   private static func model(_ names: String...) -> ManagedObjectModel {
@@ -144,6 +146,44 @@ struct ReplacedFileTests {
     }
     try coordinator.remove(own)
     #expect(try files() == ["Spots.strata"])
+  }
+
+  @Test(
+    "of a name that is too long the beginning is left: the kept file opens, and goes with the next save, and with the store",
+    arguments: [232, 233, 246, 247, 250], ["save", "destroy"])
+  func longName(length: Int, end: String) throws {
+    let rest = length - ".strata".utf8.count
+    let name = String(repeating: "é", count: rest / 2) + String(repeating: "n", count: rest % 2)
+    let long = try Self(name: name + ".strata")
+    defer { try? FileManager.default.removeItem(at: long.folder) }
+    try long.add(["spot"])
+    try Self.migrate(long.url)
+    let kept = try #require(try long.files().first { $0.hasSuffix("-before-1") })
+    #expect(try long.files().count == 2)
+    #expect((kept == "\(name).strata-before-1") == (length == 232))
+    #expect(try long.rowCount(long.folder.appendingPathComponent(kept)) == 1)
+    // One whose name begins in the same way.
+    let other = long.folder.appendingPathComponent("\(name.dropLast(3)).strata")
+    let stranger = try StoreFile(other.path, .system)
+    #expect(try stranger.status() == nil)
+    try stranger.removeAllReplaced()
+    #expect(try long.files().contains(kept))
+    if end == "destroy" {
+      try LMDBStore.destroy(at: long.url)
+      #expect(try long.files() == [])
+      return
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.new())
+    let store = try LMDBStore(url: long.url, schema: coordinator.managedObjectModel.schema())
+    try coordinator.attach(store)
+    let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    try context.performAndWait {
+      let object = ManagedObject(entity: coordinator.managedObjectModel.entities[0], insertInto: context)
+      object.setValue("new", forKey: "name")
+      try context.save()
+    }
+    try coordinator.remove(store)
+    #expect(try long.files() == ["\(name).strata"])
   }
 
   @Test(

@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Testing) import Strata
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 /// Batch updates (rules 266, 269, 270).
 struct BatchUpdateTests {

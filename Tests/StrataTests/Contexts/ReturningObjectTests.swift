@@ -72,6 +72,80 @@ struct ReturningObjectTests {
     try expectAlone(ann)
   }
 
+  @Test("The other ends show an object that is inserted again, at once and when it is saved")
+  func otherEnds() throws {
+    let ann = makeAnn(in: context)
+    let (sales, bob) = (try #require(ann.department), context.make(Employee.self, "Bob"))
+    let desk = context.make(Desk.self, "Window")
+    ann.manager = bob
+    ann.desk = desk
+    try context.save()
+    context.delete(ann)
+    try context.save()
+    #expect(sales.employees.isEmpty && bob.reports.isEmpty && desk.employee == nil)
+    context.insert(ann)
+    for isSaved in [false, true] {
+      if isSaved {
+        try context.save()
+        context.refreshAllObjects()
+      }
+      #expect(sales.employees.names == ["Ann"] && bob.reports.names == ["Ann"] && desk.employee === ann)
+      #expect(ann.department === sales && ann.manager === bob && ann.desk === desk)
+    }
+    #expect(try store.problems() == [])
+  }
+
+  @Test("The end of a one-to-one relationship keeps the partner that it has by now")
+  func otherPartner() throws {
+    let (ann, bob) = (context.make(Employee.self, "Ann"), context.make(Employee.self, "Bob"))
+    let desk = context.make(Desk.self, "Window")
+    ann.desk = desk
+    try context.save()
+    context.delete(ann)
+    try context.save()
+    bob.desk = desk
+    context.insert(ann)
+    for isSaved in [false, true] {
+      if isSaved {
+        try context.save()
+        context.refreshAllObjects()
+      }
+      #expect(ann.desk == nil && desk.employee === bob && bob.desk === desk)
+    }
+    #expect(try store.problems() == [])
+  }
+
+  @Test("An end that still leads to the record that was deleted leads to the object that is inserted again")
+  func noAction() throws {
+    let store = try TemporaryStore(
+      TeamModel.make { $0["Employee"]?.relationshipsByName["desk"]?.deleteRule = .noAction })
+    let context = store.context()
+    let ann = context.make(Employee.self, "Ann")
+    let desk = context.make(Desk.self, "Window")
+    ann.desk = desk
+    try context.save()
+    context.delete(ann)
+    try context.save()
+    context.insert(ann)
+    #expect(ann.desk === desk && desk.employee === ann)
+    try context.save()
+    #expect(try store.fresh { try $0.find(Desk.self, "Window").employee?.name } == "Ann")
+  }
+
+  @Test("A relationship without inverse keeps what it leads to")
+  func withoutInverse() throws {
+    let red = context.make(Project.self, "Red")
+    let sales = context.make(Department.self, "Sales")
+    red.sponsor = sales
+    try context.save()
+    context.delete(red)
+    try context.save()
+    context.insert(red)
+    #expect(red.sponsor === sales)
+    try context.save()
+    #expect(try store.fresh { try $0.find(Project.self, "Red").sponsor?.name } == "Sales")
+  }
+
   @Test("A deleted object has no members when it is inserted again, before and after the save")
   func members() throws {
     let ann = makeAnn(in: context)

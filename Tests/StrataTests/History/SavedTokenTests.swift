@@ -11,9 +11,11 @@ struct SavedTokenTests {
     ManagedObjectContext.didSaveObjectsNotification, ManagedObjectContext.didSaveObjectIDsNotification,
   ]
 
-  private func tokens(_ context: ManagedObjectContext) -> [Heard<PersistentHistoryToken?>] {
+  private func tokens(_ context: ManagedObjectContext, key: String = "historyToken")
+    -> [Heard<PersistentHistoryToken?>]
+  {
     Self.names.map { name in
-      Heard(name, of: context) { .some($0.userInfo?["historyToken"] as? PersistentHistoryToken) }
+      Heard(name, of: context) { .some($0.userInfo?[key] as? PersistentHistoryToken) }
     }
   }
 
@@ -28,7 +30,7 @@ struct SavedTokenTests {
   @Test("rule 119: each save says which moment of the history it is", arguments: [false, true])
   func historyToken(isAsynchronous: Bool) async throws {
     let context = ManagedObjectContext(.privateQueue, coordinator: stand.coordinator)
-    let heard = tokens(context)
+    let heard = tokens(context) + tokens(context, key: "newChangeToken")
     for number in 0..<2 {
       await context.perform {
         let note = ManagedObject(

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 /// Which stages may follow each other, and which of them are gone through (rule 314).
 struct StagedMigrationTests {

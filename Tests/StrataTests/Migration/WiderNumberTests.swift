@@ -138,5 +138,26 @@ struct WiderNumberTests {
     }
     #expect(error?.code == .inferredMappingModel)
     #expect(error?.description.contains("Item.number has another type") == true)
+    #expect(error?.description.contains("write a mapping model") == true)
+  }
+
+  @Test(
+    "rule 309: the error says which numbers a narrower type has no room for",
+    arguments: [
+      (AttributeType.integer64, AttributeType.integer32, "below -2147483648 or above 2147483647"),
+      (.integer32, .integer16, "below -32768 or above 32767"), (.double, .integer64, ", and for fractions"),
+      (.double, .float, "more than 7 digits"), (.integer64, .double, "more than 15 digits"),
+    ])
+  func saidOfNarrowed(old: AttributeType, new: AttributeType, words: String) throws {
+    func model(_ type: AttributeType) -> ManagedObjectModel {
+      ManagedObjectModel(entities: [
+        EntityDescription("Item", properties: [AttributeDescription("number", type)])
+      ])
+    }
+    let error = #expect(throws: CoreDataError.self) {
+      try InferredMappingModel(from: model(old), to: model(new))
+    }
+    let reasons = error?.errorUserInfo[InferredMappingModel.reasonsKey] as? [String]
+    #expect(reasons?.count == 1 && reasons?.first?.hasSuffix(words) == true, "\(reasons ?? [])")
   }
 }

@@ -42,15 +42,23 @@ struct GoneTargetTests {
     #expect(try store.problems() == [])
   }
 
+  /// Saves something else: what has gone is no news any more.
+  private func saveParent(_ name: String) throws {
+    parent.make(Label.self, name)
+    try parent.save()
+  }
+
   @Test(
-    "A child leads objects to a new one that the parent gives up: the links go", arguments: Ending.allCases)
-  func givenUpByParent(_ ending: Ending) throws {
+    "A child leads objects to a new one that the parent gives up: the links go, also when the parent has saved since",
+    arguments: Ending.allCases, [0, 1, 3])
+  func givenUpByParent(_ ending: Ending, _ saves: Int) throws {
     let sales = parent.make(Department.self, "Sales")
     parent.processPendingChanges()
     let target = try theirs(sales)
     try child.find(Employee.self, "Ann").department = target
     child.make(Employee.self, "Cid").department = target
     end(sales, ending)
+    for number in 0..<saves { try saveParent("\(number)") }
     try child.save()
     #expect(try parent.find(Employee.self, "Ann").department == nil)
     #expect(try parent.find(Employee.self, "Cid").department == nil)
@@ -59,14 +67,15 @@ struct GoneTargetTests {
     try requireNothingLeft()
   }
 
-  @Test("The same of a many-to-many relationship", arguments: Ending.allCases)
-  func membersGivenUpByParent(_ ending: Ending) throws {
+  @Test("The same of a many-to-many relationship", arguments: Ending.allCases, [0, 1])
+  func membersGivenUpByParent(_ ending: Ending, _ saves: Int) throws {
     let red = parent.make(Project.self, "Red")
     parent.processPendingChanges()
     let target = try theirs(red)
     try child.find(Employee.self, "Ann").projects.insert(target)
     child.make(Employee.self, "Cid").projects.insert(target)
     end(red, ending)
+    for number in 0..<saves { try saveParent("\(number)") }
     try child.save()
     #expect(try parent.find(Employee.self, "Ann").projects.isEmpty)
     try parent.save()
@@ -104,6 +113,43 @@ struct GoneTargetTests {
     try middle.save()
     try parent.save()
     try requireNothingLeft()
+  }
+
+  @Test("The same when the context between has saved since")
+  func givenUpInTheMiddleAndSaved() throws {
+    let middle = child
+    let lowest = ManagedObjectContext(.confinement, parent: middle)
+    let sales = middle.make(Department.self, "Sales")
+    middle.processPendingChanges()
+    let target = try #require(try lowest.existingObject(with: sales.objectID) as? Department)
+    lowest.make(Employee.self, "Cid").department = target
+    middle.delete(sales)
+    middle.make(Label.self, "Blue")
+    try middle.save()
+    try lowest.save()
+    try middle.save()
+    try parent.save()
+    try requireNothingLeft()
+  }
+
+  @Test("Two children link to what has gone, one after the other, and the parent saves in between")
+  func linkedByTwo() throws {
+    let sales = parent.make(Department.self, "Sales")
+    parent.processPendingChanges()
+    let sibling = ManagedObjectContext(.confinement, parent: parent)
+    let links = [
+      (child, try theirs(sales), "Cid"),
+      (sibling, try #require(try sibling.existingObject(with: sales.objectID) as? Department), "Dan"),
+    ]
+    end(sales, .deletion)
+    try saveParent("Blue")
+    for (context, target, name) in links {
+      context.make(Employee.self, name).department = target
+      try context.save()
+      try parent.save()
+      #expect(try store.fresh { try $0.find(Employee.self, name).department == nil })
+    }
+    #expect(try store.problems() == [])
   }
 
   @Test("What an undo has brought back is there for the links of a child")

@@ -165,6 +165,45 @@ struct InverseTests {
     #expect(try store.problems() == [])
   }
 
+  @Test("rule 210: a setter replaces what a primitive setter has put into a to-many, and links what stays")
+  func setterAfterPrimitiveSetter() throws {
+    let sales = context.make(Department.self, "Sales")
+    let (ann, bob) = (context.make(Employee.self, "Ann"), context.make(Employee.self, "Bob"))
+    for isSaved in [false, true] {
+      sales.setPrimitiveValue(Set<ManagedObject>([ann]), forKey: "employees")
+      sales.setValue(Set<ManagedObject>([bob]), forKey: "employees")
+      #expect(sales.employees.names == ["Bob"] && ann.department == nil && bob.department === sales)
+      sales.setPrimitiveValue(Set<ManagedObject>([ann, bob]), forKey: "employees")
+      #expect(sales.employees.names == ["Ann", "Bob"] && ann.department == nil)
+      sales.employees.remove(ann)
+      #expect(sales.employees.names == ["Bob"], "saved: \(isSaved)")
+      sales.setPrimitiveValue(Set<ManagedObject>([ann, bob]), forKey: "employees")
+      sales.setValue(Set<ManagedObject>([ann, bob]), forKey: "employees")
+      #expect(sales.employees.names == ["Ann", "Bob"] && ann.department === sales)
+      try context.save()
+      #expect(try store.fresh { try $0.find(Department.self, "Sales").employees.names } == ["Ann", "Bob"])
+      sales.employees.removeAll()
+      try context.save()
+    }
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 210: the same of an ordered relationship")
+  func setterAfterPrimitiveSetterInOrder() throws {
+    let red = context.make(Project.self, "Red")
+    let (one, two) = (context.make(Milestone.self, "One"), context.make(Milestone.self, "Two"))
+    red.setPrimitiveValue([one], forKey: "milestones")
+    red.setValue([two], forKey: "milestones")
+    #expect(red.milestones.namesInOrder == ["Two"] && one.project == nil && two.project === red)
+    red.setPrimitiveValue([one, two], forKey: "milestones")
+    red.setValue([two, one], forKey: "milestones")
+    #expect(red.milestones.namesInOrder == ["Two", "One"] && one.project === red)
+    try context.save()
+    let saved = try store.fresh { try $0.find(Project.self, "Red").milestones.namesInOrder }
+    #expect(saved == ["Two", "One"])
+    #expect(try store.problems() == [])
+  }
+
   @Test("rule 210: primitive setters leave the other side alone")
   func primitiveSettersDoNotMaintain() throws {
     let sales = context.make(Department.self, "Sales")

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 /// Fetches whose store work runs away from the context's queue (rule 112).
 struct AsynchronousFetchTests {

@@ -123,7 +123,10 @@ struct RandomDictionaryTests {
       case .count: return .integer(Int64(values.count))
       case .sum: return key == "tax" ? .decimal(sum) : .integer(Int64("\(sum)") ?? 0)
       case .average:
-        return values.isEmpty ? .null : .double((Double("\(sum)") ?? 0) / Double(values.count))
+        if values.isEmpty { return .null }
+        return key == "tax"
+          ? .decimal(sum / Decimal(values.count))
+          : .double((Double("\(sum)") ?? 0) / Double(values.count))
       case .minimum: return values.min { AttributeValue.compare($0, $1) < 0 } ?? .null
       case .maximum: return values.max { AttributeValue.compare($0, $1) < 0 } ?? .null
       }

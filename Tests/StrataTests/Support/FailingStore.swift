@@ -1,6 +1,6 @@
 import Foundation
 import Strata
-import Synchronization
+import struct StrataCore.Mutex
 
 /// What a `FailingStore` cannot read at the moment.
 final class ReadFaults: Sendable {

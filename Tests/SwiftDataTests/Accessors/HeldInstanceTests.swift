@@ -1,6 +1,6 @@
 import SwiftData
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 /// Models that have something beside their rows.
 enum Held {

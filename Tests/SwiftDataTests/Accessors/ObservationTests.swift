@@ -1,6 +1,6 @@
 import SwiftData
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 @Suite("Observation of models")
 struct ObservationTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SwiftData
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 /// All models of a store in memory, which deletes a whole class itself when it is asked to.
 final class MemoryShelf: Sendable {

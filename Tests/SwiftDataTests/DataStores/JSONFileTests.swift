@@ -223,6 +223,29 @@ struct JSONFileTests {
     }
   }
 
+  @Test(
+    "K7: a new model that is related to one that a sibling has deleted leads nowhere, and undo does not bring it back"
+  )
+  func newMemberOfDeleted() throws {
+    let container = try open()
+    let (context, sibling) = (ModelContext(container), ModelContext(container))
+    context.autosaveEnabled = false
+    context.undoManager = UndoManager()
+    let voyage = Voyage("Oslo")
+    context.insert(voyage)
+    try context.save()
+    let leg = Leg("Out")
+    voyage.legs.append(leg)
+    sibling.delete(sibling.model(for: voyage.persistentModelID))
+    try sibling.save()
+    try context.save()
+    #expect(voyage.modelContext == nil && leg.voyage == nil)
+    #expect(try ModelContext(try open()).fetch(FetchDescriptor<Leg>()).map(\.voyage) == [nil])
+    context.undoManager?.undo()
+    try context.save()
+    #expect(try ModelContext(try open()).fetchCount(FetchDescriptor<Voyage>()) == 0)
+  }
+
   @Test("Deletion by a condition and erase() work model by model where the store has no way of its own")
   func batches() throws {
     let container = try open()

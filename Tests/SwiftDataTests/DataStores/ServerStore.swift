@@ -1,6 +1,6 @@
 import Foundation
 import SwiftData
-import Synchronization
+import struct StrataCore.Mutex
 
 // Stores on a server that only pretends to be one: with snapshots of the program's own, a history, deletion by condition, and errors when they are asked for.
 

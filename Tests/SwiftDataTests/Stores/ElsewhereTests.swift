@@ -161,4 +161,61 @@ struct ElsewhereTests {
     #expect(author.books.isEmpty)
     #expect(books[0].title == "a")
   }
+
+  /// Saves the context, and has another one delete and save when that has begun.
+  private func save(
+    _ context: ModelContext, whileOther body: @escaping (ModelContext) throws -> Void
+  ) throws {
+    let other = ModelContext(context.container)
+    // Unsafe: posted on the thread that saves.
+    nonisolated(unsafe) let delete = { () throws in
+      try body(other)
+      try other.save()
+    }
+    nonisolated(unsafe) var failure: (any Error)?
+    let observer = NotificationCenter.default.addObserver(
+      forName: ModelContext.willSave, object: context, queue: nil
+    ) { _ in do { try delete() } catch { failure = error } }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    try context.save()
+    if let failure { throw failure }
+  }
+
+  @Test("U3: a deletion that a save finds out about wins over the edit, as one that is known before")
+  func inTheMiddle() throws {
+    let author = try #require(books[0].author)
+    author.born = Date(timeIntervalSinceReferenceDate: 1)
+    books[0].title = "edited"
+    author.books.append(Book("new"))
+    books[1].title = "kept"
+    try save(context) { other in
+      for author in try other.fetch(FetchDescriptor<Author>()) where author.name == "a" {
+        other.delete(author)
+      }
+    }
+    #expect(!context.hasChanges && author.modelContext == nil && books[0].modelContext == nil)
+    let fresh = ModelContext(container)
+    #expect(try fresh.fetch(FetchDescriptor<Author>()).map(\.name).sorted() == ["b", "c"])
+    let stored = try fresh.fetch(FetchDescriptor<Book>(sortBy: [SortDescriptor(\.title)]))
+    #expect(stored.map(\.title) == ["c", "kept", "new"])
+    #expect(stored.map { $0.author?.name } == ["c", "b", nil])
+    #expect(try context.fetch(FetchDescriptor<Book>()).count == 3)
+  }
+
+  @Test("U3, K7: the required relationship of an edited model that goes so leads where it led")
+  func requiredInTheMiddle() throws {
+    let context = ModelContext(
+      try ModelContainer(
+        for: Guarded.Key.self, configurations: ModelConfiguration(isStoredInMemoryOnly: true)))
+    context.autosaveEnabled = false
+    let (lock, other) = (Guarded.Lock(), Guarded.Lock())
+    let key = Guarded.Key(lock: lock)
+    context.insert(key)
+    context.insert(other)
+    try context.save()
+    key.lock = other
+    try save(context) { try $0.delete(model: Guarded.Key.self) }
+    #expect(key.modelContext == nil && key.lock === other)
+    #expect(try ModelContext(context.container).fetchCount(FetchDescriptor<Guarded.Key>()) == 0)
+  }
 }

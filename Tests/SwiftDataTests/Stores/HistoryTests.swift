@@ -1,6 +1,6 @@
 import SwiftData
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 @Model
 final class Trip {
@@ -172,6 +172,28 @@ struct HistoryTests {
       HistoryDescriptor<DefaultHistoryTransaction>(predicate: #Predicate { $0.token <= token }))
     #expect(try count() == 2)
     try context.deleteHistory(HistoryDescriptor<DefaultHistoryTransaction>())
+    #expect(try count() == 0)
+  }
+
+  @Test("S74: a deletion keeps its limit, and refuses one that goes with another order")
+  func deletesNoMoreThanItsLimit() throws {
+    let context = ModelContext(try makeContainer())
+    for place in 0..<4 {
+      context.insert(Trip("\(place)", days: place))
+      try context.save()
+    }
+    func count() throws -> Int {
+      try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>()).count
+    }
+    var descriptor = HistoryDescriptor<DefaultHistoryTransaction>()
+    descriptor.fetchLimit = 1
+    try context.deleteHistory(descriptor)
+    #expect(try count() == 3)
+    descriptor.sortBy = [SortDescriptor(\.timestamp, order: .reverse)]
+    #expect(throws: SwiftDataError.invalidTransactionFetchRequest) { try context.deleteHistory(descriptor) }
+    #expect(try count() == 3)
+    descriptor.fetchLimit = 0
+    try context.deleteHistory(descriptor)
     #expect(try count() == 0)
   }
 

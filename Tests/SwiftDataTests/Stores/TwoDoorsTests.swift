@@ -163,6 +163,82 @@ struct TwoDoorsTests {
       try ModelContext(try openModels()).fetch(FetchDescriptor<Book>()).map(\.title) == ["By the child"])
   }
 
+  @Test("What a child saves on its queue the models show when their own thread asks, not before")
+  @MainActor
+  func childElsewhere() throws {
+    try insertBooks()
+    let container = try openModels()
+    let context = container.mainContext
+    context.autosaveEnabled = false
+    let book = try #require(try context.fetch(FetchDescriptor<Book>()).first)
+    #expect(book.title == "One")
+    let child = ManagedObjectContext(.privateQueue)
+    child.parent = context.managedObjectContext
+    let saved = DispatchSemaphore(value: 0)
+    child.perform {
+      do {
+        let row = try #require(try child.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
+        row.setValue("By the child", forKey: "title")
+        try child.save()
+      } catch { Issue.record(error) }
+      saved.signal()
+    }
+    // The main thread is here all the time: nothing may have been merged on another one.
+    saved.wait()
+    #expect(book.title == "One")
+    #expect(context.hasChanges)
+    #expect(book.title == "By the child")
+    try context.save()
+    #expect(try ModelContext(container).fetch(FetchDescriptor<Book>()).map(\.title) == ["By the child"])
+  }
+
+  @Test(
+    "A child of models made in a block of another private context sees what is inserted before and after it is made",
+    arguments: [false, true])
+  func childInOtherBlock(isThroughObjects: Bool) throws {
+    let container = try openModels()
+    let wanted = [["One", "Two"], ["By the child", "Two"]]
+    let third = ManagedObjectContext(.privateQueue)
+    let done = DispatchSemaphore(value: 0)
+    // Unsafe: this thread waits meanwhile.
+    nonisolated(unsafe) var result: Result<[[String]], any Error>?
+    // Nobody waits for the block itself: it runs alone on the queue of the third one.
+    third.perform {
+      result = Result { try titles(container, isThroughObjects) }
+      done.signal()
+    }
+    done.wait()
+    #expect(try result?.get() == wanted)
+    // In a block that is waited for, and in none, it is the same.
+    #expect(try third.performAndWait { try titles(container, isThroughObjects) } == wanted)
+    #expect(try titles(container, isThroughObjects) == wanted)
+  }
+
+  /// What a child of new models sees of two books, and the models after the child has edited the first one. Nothing is saved to the store.
+  private func titles(_ container: ModelContainer, _ isThroughObjects: Bool) throws -> [[String]] {
+    let models = ModelContext(container)
+    models.autosaveEnabled = false
+    let objects = models.managedObjectContext
+    func insert(_ title: String) {
+      if isThroughObjects {
+        NSEntityDescription.insertNewObject(forEntityName: "Book", into: objects)
+          .setValue(title, forKey: "title")
+      } else {
+        models.insert(Book(title))
+      }
+    }
+    insert("One")
+    let child = ManagedObjectContext(.confinement)
+    child.parent = objects
+    insert("Two")
+    let rows = try child.fetch(
+      FetchRequest<ManagedObject>(entityName: "Book", sortDescriptors: [FetchSort("title")]))
+    let seen = rows.compactMap { $0.value(forKey: "title") as? String }
+    rows.first?.setValue("By the child", forKey: "title")
+    try child.save()
+    return [seen, try models.fetch(FetchDescriptor<Book>()).map(\.title).sorted()]
+  }
+
   @Test("S57: after managedObjectContext.reset() a new model still becomes the row with its unique values")
   func upsertAfterReset() throws {
     let context = ModelContext(try openModels())
@@ -192,6 +268,62 @@ struct TwoDoorsTests {
     #expect(second.modelContext === context && second.persistentModelID == first.persistentModelID)
     second.born = .distantFuture
     #expect(first.born == .distantFuture)
+  }
+
+  @Test("S31: what is changed through managedObjectContext is saved by itself, too")
+  @MainActor
+  func autosaveThroughObjects() async throws {
+    let container = try openModels()
+    let context = container.mainContext
+    func stored() throws -> [String] {
+      try ModelContext(container).fetch(FetchDescriptor<Book>()).map(\.title)
+    }
+    let book = NSEntityDescription.insertNewObject(
+      forEntityName: "Book", into: context.managedObjectContext)
+    book.setValue("One", forKey: "title")
+    try await turnsOfMainQueue(until: { !context.hasChanges })
+    #expect(try stored() == ["One"])
+    book.setValue("Two", forKey: "title")
+    #expect(context.hasChanges)
+    try await turnsOfMainQueue(until: { !context.hasChanges })
+    #expect(try stored() == ["Two"])
+    context.managedObjectContext.delete(book)
+    try await turnsOfMainQueue(until: { !context.hasChanges })
+    #expect(try stored().isEmpty)
+    // What a child context saves is an edit here, also where there is no object of it.
+    let child = ManagedObjectContext(.mainQueue)
+    child.parent = context.managedObjectContext
+    let third = NSEntityDescription.insertNewObject(forEntityName: "Book", into: child)
+    third.setValue("Three", forKey: "title")
+    try child.save()
+    try await turnsOfMainQueue(until: { !context.hasChanges })
+    #expect(try stored() == ["Three"])
+    context.autosaveEnabled = false
+    let other = NSEntityDescription.insertNewObject(
+      forEntityName: "Book", into: context.managedObjectContext)
+    other.setValue("Four", forKey: "title")
+    try await turnsOfMainQueue(until: { false })
+    #expect(try context.hasChanges && stored() == ["Three"])
+  }
+
+  @Test("S31: an autosave that fails is tried again when there is another change, and not before")
+  @MainActor
+  func failingAutosaveThroughObjects() async throws {
+    let container = try openModels()
+    let context = container.mainContext
+    let book = NSEntityDescription.insertNewObject(
+      forEntityName: "Book", into: context.managedObjectContext)
+    let log = Log()
+    let observer = NotificationCenter.default.addObserver(
+      forName: ModelContext.willSave, object: context, queue: nil
+    ) { _ in log.entries.append("save") }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    // It has no title, which it must have.
+    try await turnsOfMainQueue(until: { false })
+    #expect(context.hasChanges && log.entries == ["save"])
+    book.setValue("One", forKey: "title")
+    try await turnsOfMainQueue(until: { !context.hasChanges })
+    #expect(!context.hasChanges && log.entries == ["save", "save"])
   }
 
   @Test("A query generation of managedObjectContext holds the models where they are")

@@ -44,6 +44,21 @@ import TortureKit
     }
   }
 
+  @Test(arguments: [
+    ["rows", "Person", "--limit"], ["rows", "Person", "--offset"], ["explain", "Person", "--limit"],
+    ["show", "Person/p1", "--members"], ["history", "--limit"], ["watch", "--count"],
+  ])
+  func numbersBelowZeroAreRefusedAsSuch(words: [String]) throws {
+    let store = try Stand.people()
+    let option = try #require(words.last)
+    for number in ["-1", "-300"] {
+      let said = Tool.run([words[0], store.path] + words.dropFirst() + [number])
+      #expect(said.code == 64 && said.error.contains("\(option) must not be negative"), "\(said)")
+    }
+    let text = Tool.run([words[0], store.path] + words.dropFirst() + ["x"])
+    #expect(text.code == 64 && text.error.contains(option), "\(text)")
+  }
+
   static let looking: [[String]] = [
     ["info"], ["stats"], ["schema"], ["check"], ["history"], ["rows", "Person"], ["count", "Person"],
     ["explain", "Person"], ["show", "Person/p1"], ["dump"], ["compact"], ["watch", "--count", "1"],

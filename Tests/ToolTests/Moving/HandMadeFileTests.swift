@@ -70,6 +70,33 @@ import TortureKit
     }
   }
 
+  @Test func aMemberThatIsToldAgainInALaterStepCountsOnce() throws {
+    let members = [
+      #"{"of":"Group/p1","relationship":"things","members":["Thing/p1"]}"#,
+      #"{"of":"Group/p1","relationship":"queue","from":0,"members":["Thing/p1"]}"#,
+      #"{"of":"Group/p1","relationship":"loose","members":["Thing/p1"]}"#,
+      #"{"of":"Thing/p1","relationship":"tags","members":["Group/p1"]}"#,
+    ]
+    // An object behind members ends the step.
+    var lines = Self.objects + members
+    lines.append(#"{"id":"Thing/p3","values":{}}"#)
+    lines += members
+    lines += [
+      #"{"of":"Group/p1","relationship":"loose","members":["Thing/p2"]}"#,
+      #"{"of":"Group/p2","relationship":"loose","members":["Thing/p1"]}"#,
+      #"{"of":"Group/p1","relationship":"things","members":["Thing/p3"]}"#,
+    ]
+    let said = try load(lines)
+    #expect(said.code == 0 && said.output.contains("5 objects and 7 members"), "\(said)")
+    let group = Tool.run("show", store, "Group/p1").lines
+    for (name, end) in [
+      ("things ", " 2: Thing/p1, Thing/p3"), ("queue ", " 1: Thing/p1"),
+      ("loose ", " 2: Thing/p1, Thing/p2"), ("tagged ", " 1: Thing/p1"),
+    ] {
+      #expect(group.contains { $0.hasPrefix(name) && $0.hasSuffix(end) }, "\(group)")
+    }
+  }
+
   static let contradicting =
     Array(objects.dropFirst()) + [
       #"{"id":"Thing/p1","values":{},"links":{"group":"Group/p2","queuedIn":"Group/p2"}}"#

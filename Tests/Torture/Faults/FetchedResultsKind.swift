@@ -1,6 +1,6 @@
 import Foundation
-import Synchronization
 import TortureKit
+import struct StrataCore.Mutex
 
 /// The law of fetched results: what controllers report, replayed on the old list, gives what a fetch finds now.
 ///

@@ -3,6 +3,7 @@ import Foundation
 import Strata
 import Synchronization
 import TortureKit
+import struct StrataCore.Mutex
 
 /// A program that changes a store of `LiveModel` and ends. Each step is a save of its own, unless it says otherwise:
 ///

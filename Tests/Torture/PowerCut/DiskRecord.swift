@@ -42,7 +42,8 @@ enum DiskRecord {
     case SI_RENAMED:
       let parts = text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
       guard parts.count == 2 else { throw TortureViolation("a renaming with \(parts.count) names") }
-      return .renamed(from: parts[0], to: parts[1])
+      return event.flags & 1 != 0
+        ? .exchanged(parts[0], parts[1]) : .renamed(from: parts[0], to: parts[1])
     case SI_UNLINKED: return .unlinked(path: text)
     case SI_MARKED: return .marked(kind: event.flags, value: event.offset)
     default: throw TortureViolation("an unknown event \(event.kind)")

@@ -1,11 +1,12 @@
 import Foundation
 import StoreInterposer
 import Strata
+import StrataCore
 import Synchronization
 import TortureKit
 
 /// What is going on when the power fails: a store is made and written to, alone and by several contexts at once, closed
-/// and opened again, copied meanwhile, and made shorter; now and then the medium refuses a write.
+/// and opened again, copied meanwhile, and made shorter, in use and while nobody has it open; now and then the medium refuses a write.
 struct LedgerStory {
   let path: String
   let durability: Durability
@@ -38,7 +39,13 @@ struct LedgerStory {
       }
       try close(container)
       Promises.Mark.closed.note()
+      if random.chance(50) { try compactAlone() }
     }
+  }
+
+  /// A store that nobody has open is written anew beside the file, and takes its place: there is the one or the other.
+  private func compactAlone() throws {
+    _ = try LMDBStore.compact(at: URL(fileURLWithPath: path))
   }
 
   /// What was saved before it returns cannot be undone.

@@ -10,6 +10,8 @@ public enum DiskEvent: Sendable {
   case refused(inode: UInt64)
   case truncated(inode: UInt64, size: Int)
   case renamed(from: String, to: String)
+  /// Each of two files got the name of the other, in one step.
+  case exchanged(String, String)
   case unlinked(path: String)
   /// Nothing happened to a file, but the program had come that far.
   case marked(kind: UInt32, value: UInt64)

@@ -31,6 +31,7 @@ public struct SimulatedDisk: Sendable {
   enum NameChange: Sendable {
     case created(String, Int)
     case renamed(String, String)
+    case exchanged(String, String)
     case unlinked(String)
   }
 
@@ -104,6 +105,12 @@ public struct SimulatedDisk: Sendable {
       guard let file = names.removeValue(forKey: from) else { throw unknown(from) }
       names[to] = file
       pendingNames.append(.renamed(from, to))
+    case .exchanged(let first, let second):
+      let (first, second) = (try name(first), try name(second))
+      guard let file = names[first] else { throw unknown(first) }
+      guard let other = names[second] else { throw unknown(second) }
+      (names[first], names[second]) = (other, file)
+      pendingNames.append(.exchanged(first, second))
     case .unlinked(let path):
       let name = try name(path)
       guard names.removeValue(forKey: name) != nil else { throw unknown(name) }
@@ -211,6 +218,9 @@ public struct SimulatedDisk: Sendable {
       case .renamed(let from, let to):
         // When the creation was lost there is nothing to rename.
         if let file = names.removeValue(forKey: from) { names[to] = file }
+      case .exchanged(let first, let second):
+        // Without the creation of either, the other one is renamed.
+        (names[first], names[second]) = (names[second], names[first])
       case .unlinked(let name): names[name] = nil
       }
     }

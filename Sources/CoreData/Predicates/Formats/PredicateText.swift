@@ -23,6 +23,7 @@ enum PredicateText {
       case .or: return parts.isEmpty ? "FALSEPREDICATE" : parts.joined(separator: " OR ")
       case .not: return "NOT " + parts.joined()
       }
+    case is SwiftPredicate: return "#Predicate(\(ObjectIdentifier(predicate)))"
     default: return "BLOCKPREDICATE(\(ObjectIdentifier(predicate)))"
     }
   }

@@ -153,6 +153,8 @@ extension Environment {
       return
     }
     let outcome = run(job, transaction)
+    var hasLog = false
+    if case .failed = outcome, let log { hasLog = log.isInForce && log.reasonToRecover == nil }
     leaveWriting()
     switch outcome {
     case .committed:
@@ -160,6 +162,12 @@ extension Environment {
     case .failed(let error as StorageError) where error.code == EINVAL && !job.wasTriedAgain:
       // A reader has opened a keyspace that another process has made since this transaction began, which does not know it.
       job.wasTriedAgain = true
+      queue.putBack(job)
+    case .failed(let error as StorageError)
+    where error.kind == .diskFull && !error.isOutcomeUnknown && hasLog && !job.wasGivenRoom:
+      // The log has room of its own, and keeps pages that became free since its checkpoint.
+      job.wasGivenRoom = true
+      log?.wantRoom()
       queue.putBack(job)
     case .failed(let error):
       finish(job, error)

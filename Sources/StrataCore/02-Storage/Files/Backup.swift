@@ -98,17 +98,12 @@ extension Environment {
     }
   }
 
-  /// Puts an empty store in the place of the one at `path`, in one step, whatever state that is in. Nothing happens when there is none.
+  /// Puts an empty store in the place of the one at `path`, in one step, whatever state that is in. Nothing happens when there is none in the folder.
   ///
   /// What is left is a file that LMDB could have made: opening it makes a new store of it, whereas an empty file is damage.
-  /// - Throws: as `destroy`, but for `.missing`.
+  /// - Throws: as `destroy`; `.missing` for a missing folder only.
   static func empty(path: String, fileSystem: FileSystem = .system) throws {
-    let file: StoreFile
-    do {
-      file = try StoreFile(path, fileSystem)
-    } catch let error as StorageError where error.kind == .missing {
-      return
-    }
+    let file = try StoreFile(path, fileSystem)
     guard let status = try file.status() else { return }
     try file.checkPlain(status)
     StoreDraft.removeLeftovers(beside: file)

@@ -1,9 +1,10 @@
+import CLMDBShim
 import Foundation
 
 /// A store's file that a migration has put another one in the place of, and that stays beside it for a while.
 ///
 /// `Shop.strata` leaves `Shop.strata-before-1`: the number is the first that is free. It is a store as it was, with everything that the
-/// migration took away. The store that took its place says which files are its own; a save touches no other.
+/// migration took away. The store that took its place says which files are its own; a save touches no other. Of a name that is too long for that, the beginning is left.
 struct ReplacedFile: Codable, Sendable, Hashable {
   /// The file's name in the store's directory.
   var name: String
@@ -12,9 +13,28 @@ struct ReplacedFile: Codable, Sendable, Hashable {
 }
 
 extension StoreFile {
-  /// What the names of replaced files begin with; a number follows.
+  /// What the names of replaced files begin with; a number follows. The whole name of the store, and what stands for one that is too long: its beginning, and a number by which it is
+  /// told from others that begin in the same way.
+  private var replacedPrefixes: (whole: String, short: String) {
+    let name = path.split(separator: "/").last.map(String.init) ?? ""
+    var (start, length) = (String.UnicodeScalarView(), 0)
+    for scalar in name.unicodeScalars {
+      length += String(scalar).utf8.count
+      if length > Self.shortNameLength { break }
+      start.append(scalar)
+    }
+    return ("\(name)-before-", "\(String(start))-\(StoreDraft.mark(of: self))-before-")
+  }
+
+  /// How much is left of a store's name that is too long. Short enough for file systems that allow for no more than 143 bytes.
+  private static let shortNameLength = 96
+
+  /// What the name of the next replaced file begins with. There must be room for the number, and for the lock file beside it when it is opened.
   private var replacedPrefix: String {
-    path.split(separator: "/").last.map(String.init).map { $0 + "-before-" } ?? ""
+    let prefixes = replacedPrefixes
+    let longest = pathconf(directory, Int32(_PC_NAME_MAX))
+    let needed = prefixes.whole.utf8.count + "\(UInt32.max)-lock".utf8.count
+    return needed <= (longest > 0 ? longest : 255) ? prefixes.whole : prefixes.short
   }
 
   private func path(of name: String) -> String { (directory == "/" ? "" : directory) + "/" + name }
@@ -22,9 +42,10 @@ extension StoreFile {
   /// The file's record, under the first name that is free.
   func makeReplaced() throws -> ReplacedFile {
     guard let status = try status() else { throw StorageError(ENOENT, "lstat", path: path) }
+    let prefix = replacedPrefix
     var number = 1
-    while case .success = system.status(path(of: replacedPrefix + "\(number)")) { number += 1 }
-    return ReplacedFile(name: replacedPrefix + "\(number)", inode: status.identity.inode)
+    while case .success = system.status(path(of: prefix + "\(number)")) { number += 1 }
+    return ReplacedFile(name: prefix + "\(number)", inode: status.identity.inode)
   }
 
   /// Where that file lies.
@@ -64,10 +85,15 @@ extension StoreFile {
 
   /// Removes everything under the name of a replaced file: the store itself goes.
   func removeAllReplaced() throws {
+    let prefixes = replacedPrefixes
+    for prefix in [prefixes.whole, prefixes.short] { try removeAllReplaced(prefix) }
+  }
+
+  private func removeAllReplaced(_ prefix: String) throws {
     // One of them may have been removed by hand, so the numbers may have gaps.
     var (number, missing) = (1, 0)
     while missing < 100 {
-      let name = replacedPrefix + "\(number)"
+      let name = prefix + "\(number)"
       if case .success(let status) = system.status(path(of: name)) {
         missing = 0
         if status.kind == .regular { try removeReplaced(name) }
@@ -79,16 +105,21 @@ extension StoreFile {
   }
 
   private func isReplacedName(_ name: String) -> Bool {
-    let number = name.dropFirst(replacedPrefix.count)
-    return name.hasPrefix(replacedPrefix) && !number.isEmpty
-      && number.allSatisfy { $0.isASCII && $0.isNumber }
+    let prefixes = replacedPrefixes
+    return [prefixes.whole, prefixes.short].contains { prefix in
+      let number = name.dropFirst(prefix.count)
+      return name.hasPrefix(prefix) && !number.isEmpty && number.allSatisfy { $0.isASCII && $0.isNumber }
+    }
   }
 
   private func removeReplaced(_ name: String) throws {
     let path = path(of: name)
     for path in [path, path + "-lock", path + "-log"] {
       let code = system.unlink(path)
-      if code != 0 && code != -ENOENT { throw StorageError(-code, "unlink", path: path) }
+      // Earlier versions have kept files whose names were too long for a lock file beside them.
+      if code != 0, code != -ENOENT, code != -ENAMETOOLONG {
+        throw StorageError(-code, "unlink", path: path)
+      }
     }
   }
 }

@@ -179,6 +179,24 @@ extension StoreLog {
     descriptor = -1
   }
 
+  /// The disk is full: the data file becomes whole without the log, which is removed, and the pages that it kept are free. For a transaction that has changed nothing yet, which
+  /// goes on without a log; some commits later there may be another one.
+  ///
+  /// A log that cannot be taken out of force stays, and the checkpoint that follows frees the pages all the same.
+  /// - Throws: ``StorageError`` when the medium fails; the log is in force then, or the file is whole.
+  func giveRoomBack(_ transaction: OpaquePointer, _ environment: OpaquePointer) throws {
+    try flushData(transaction)
+    if empty(environment) {
+      detach()
+      plainCommits = 0
+    } else if try readHead() {
+      needsCheckpoint = true
+    } else {
+      leaveRetired(environment)
+      plainCommits = 0
+    }
+  }
+
   /// Takes the log out of force and removes it. Everything in the data file is flushed.
   private func empty(_ environment: OpaquePointer) -> Bool {
     guard (try? replaceHead(head.emptied)) != nil else { return false }

@@ -61,6 +61,8 @@ final class StoreLog: @unchecked Sendable {
   var activity = 0
   var isWatched = false
   var flushIsWanted = false
+  /// Whether the log is to go, because the disk is full.
+  var roomIsWanted = false
   /// Why the medium may not have what the data file seems to hold. Kept until the store was recovered: the log need not say it.
   var suspicion: StorageError?
 
@@ -109,6 +111,9 @@ final class StoreLog: @unchecked Sendable {
   /// The next transaction makes a checkpoint, or flushes the file while there is no log.
   func wantFlush() { lock.withLock { flushIsWanted = true } }
 
+  /// The next transaction gives back the room that the log takes, and the pages that it keeps: the disk is full.
+  func wantRoom() { lock.withLock { roomIsWanted = true } }
+
   // MARK: A write transaction
 
   /// Prepares a write transaction that has just begun and has changed nothing. Returns the recorder of its changes, or nil while there is no log.
@@ -117,13 +122,13 @@ final class StoreLog: @unchecked Sendable {
   /// - Throws: ``StorageError`` when the checkpoint that is needed cannot be made; nothing is changed then.
   func begin(_ transaction: OpaquePointer) throws -> LogRecorder? {
     isRecording = false
-    let wantsFlush = lock.withLock {
+    let (wantsFlush, wantsRoom) = lock.withLock {
       isWriting = true
-      defer { flushIsWanted = false }
-      return flushIsWanted
+      defer { (flushIsWanted, roomIsWanted) = (false, false) }
+      return (flushIsWanted, roomIsWanted)
     }
     do {
-      return try begin(transaction, wantsFlush: wantsFlush)
+      return try begin(transaction, wantsFlush: wantsFlush, wantsRoom: wantsRoom)
     } catch {
       // The flush that was asked for is still to be done.
       if wantsFlush { wantFlush() }
@@ -131,12 +136,15 @@ final class StoreLog: @unchecked Sendable {
     }
   }
 
-  func begin(_ transaction: OpaquePointer, wantsFlush: Bool) throws -> LogRecorder? {
+  private func begin(
+    _ transaction: OpaquePointer, wantsFlush: Bool, wantsRoom: Bool
+  ) throws -> LogRecorder? {
     let base = UInt64(mdb_txn_id(transaction)) - 1
     if let environment = mdb_txn_env(transaction) {
       if descriptor >= 0, try !hasItsName() { try leaveLost(environment) }
       if descriptor < 0 { try adopt(environment, isWriting: true) }
       if descriptor >= 0, try !readHead() { leaveRetired(environment) }
+      if wantsRoom, descriptor >= 0 { try giveRoomBack(transaction, environment) }
     }
     if descriptor < 0 {
       if wantsFlush { try flushData(transaction) }

@@ -5,8 +5,8 @@ import Foundation
 /// It is run by the thread that serves the queue, perhaps several times, and finished exactly once, by the thread that took it out
 /// of the queue.
 class WriteJob: @unchecked Sendable {
-  // Unchecked: `deadline` is touched under the queue's lock; `wasTriedAgain` and what subclasses add belong to the thread that
-  // took the job out of the queue.
+  // Unchecked: `deadline` is touched under the queue's lock; `wasTriedAgain`, `wasGivenRoom` and what subclasses add belong to the
+  // thread that took the job out of the queue.
 
   /// How long it waits for its turn.
   let patience: Duration
@@ -14,6 +14,8 @@ class WriteJob: @unchecked Sendable {
   fileprivate(set) var deadline: ContinuousClock.Instant
   /// Whether it was run again because its transaction did not know a keyspace.
   final var wasTriedAgain = false
+  /// Whether it was run again because the disk was full and the store's log held room.
+  final var wasGivenRoom = false
 
   init(patience: Duration) {
     self.patience = patience

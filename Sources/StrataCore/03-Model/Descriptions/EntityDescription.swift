@@ -4,6 +4,8 @@ import Foundation
 ///
 /// Mutable until the model is taken into use; then every mutation traps, naming the property (rule 298). An
 /// entity belongs to one model and one superentity; the model must hold the superentity too.
+///
+/// Equal are entities of one name and version: ``isEqual(_:)``.
 public final class EntityDescription: NSObject, @unchecked Sendable {
   // @unchecked Sendable: see PropertyDescription.
 
@@ -83,6 +85,16 @@ public final class EntityDescription: NSObject, @unchecked Sendable {
   // Property observers do not run for assignments in an initialiser's own body.
   private func setIndexes(_ indexes: [FetchIndexDescription]) { self.indexes = indexes }
   private func setSubentities(_ subentities: [EntityDescription]) { self.subentities = subentities }
+
+  /// Whether `object` is an entity of the same name and version hash, in this model or another one. What is no part of the hash does not count. Computes both hashes, unless
+  /// the entities are one object or have different names.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? EntityDescription else { return false }
+    return self === other || name == other.name && versionHash == other.versionHash
+  }
+
+  /// That of the name: an entity is not to be renamed while it is in a set.
+  public override var hash: Int { name.hashValue }
 }
 
 // MARK: Properties

@@ -5,6 +5,8 @@ import Synchronization
 ///
 /// Built in code, changed freely until a coordinator takes it into use; then every mutation traps (rule 298).
 /// The entities of the model must include the superentities of its members.
+///
+/// Equal are models of one version: ``isEqual(_:)``.
 public final class ManagedObjectModel: NSObject, @unchecked Sendable {
   // @unchecked Sendable: mutated only before it is frozen, by the one thread that builds it; the compiled
   // schema, which any thread may ask for, is under the mutex.
@@ -75,6 +77,27 @@ public final class ManagedObjectModel: NSObject, @unchecked Sendable {
   public func setEntities(_ entities: [EntityDescription], forConfigurationName name: String) {
     requireMutable("configuration \(name)")
     entitiesByConfiguration[name] = entities
+  }
+
+  // MARK: Equality
+
+  /// Whether `object` is a model of the same version: it has entities of the same names and version hashes, and configurations of the same names with
+  /// the same entities. A copy is equal, and so is what is read from the same file once more.
+  ///
+  /// What is no part of a version does not count: classes, default values, rules, indexes, user info, version identifiers, names in other languages. Computes
+  /// the hashes of both models, unless they are one object or have different numbers of entities.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? ManagedObjectModel else { return false }
+    if self === other { return true }
+    return members.count == other.members.count && namesByConfiguration == other.namesByConfiguration
+      && entityVersionHashesByName == other.entityVersionHashesByName
+  }
+
+  /// The same for all models: it must stay what it is while a model in a set or a dictionary is changed, whose version may change with everything else.
+  public override var hash: Int { 0 }
+
+  private var namesByConfiguration: [String: Set<String>] {
+    entitiesByConfiguration.mapValues { Set($0.map { $0.name ?? "" }) }
   }
 
   // MARK: Use

@@ -3,6 +3,8 @@ import Foundation
 /// What attributes and relationships have in common. Core Data's `NSPropertyDescription`.
 ///
 /// Mutable until a coordinator takes the model; then every mutation traps, naming the property (rule 298).
+///
+/// Equal are properties of one kind, name and version in entities of one name: ``isEqual(_:)``.
 public class PropertyDescription: NSObject, @unchecked Sendable {
   // @unchecked Sendable: mutated only before it is frozen, by the one thread that builds the model (as with
   // any object under construction); from then on every stored property is constant.
@@ -68,6 +70,21 @@ public class PropertyDescription: NSObject, @unchecked Sendable {
   }
 
   func freeze() { isFrozen = true }
+
+  // MARK: Equality
+
+  /// Whether `object` is a property of the same kind, name and version hash, in an entity of the same name, or in none as this one. What is no part of the hash does not
+  /// count. Fetched properties and columns of results, of which no hash says what they are, are equal to themselves only.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? PropertyDescription else { return false }
+    if self === other { return true }
+    return !isComputed && type(of: self) == type(of: other) && name == other.name
+      && entity?.name == other.entity?.name && (entity == nil) == (other.entity == nil)
+      && versionHash == other.versionHash
+  }
+
+  /// That of the name: a property is not to be renamed while it is in a set.
+  public override var hash: Int { name.hashValue }
 
   // MARK: Properties of higher floors
 

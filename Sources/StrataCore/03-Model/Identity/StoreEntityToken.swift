@@ -46,43 +46,38 @@ import Synchronization
     storeIdentifier: UUID, entityName: String, entityNumber: Int?, rootName: String
   ) -> StoreEntityToken {
     registry.withLock { registry in
-      let hierarchyKey = HierarchyKey(storeIdentifier: storeIdentifier, rootName: rootName)
-      let key = Key(hierarchy: hierarchyKey, entityName: entityName, entityNumber: entityNumber)
-      if let token = registry.tokens[key] { return token }
-      let hierarchy =
-        registry.hierarchies[hierarchyKey]
-        ?? HierarchyToken(storeIdentifier: storeIdentifier, rootName: rootName)
-      let token = StoreEntityToken(entityName: entityName, entityNumber: entityNumber, hierarchy: hierarchy)
-      registry.hierarchies[hierarchyKey] = hierarchy
-      registry.tokens[key] = token
-      return token
+      registry[storeIdentifier, default: TokensOfStore()].token(
+        storeIdentifier, entityName: entityName, entityNumber: entityNumber, rootName: rootName)
     }
   }
 
   /// A token of an entity in a store that has been asked for before, by names; nil when none has.
   static func known(storeIdentifier: UUID, entityName: String) -> StoreEntityToken? {
-    registry.withLock { registry in
-      registry.tokens.values.first {
-        $0.entityName == entityName && $0.hierarchy.storeIdentifier == storeIdentifier
+    registry.withLock { $0[storeIdentifier]?.tokens[entityName]?.first }
+  }
+
+  private struct TokensOfStore {
+    /// By the names of their root entities.
+    var hierarchies: [String: HierarchyToken] = [:]
+    /// By the names of their entities. Rarely more than one: models number their entities, and may put them under other roots.
+    var tokens: [String: [StoreEntityToken]] = [:]
+
+    mutating func token(_ storeIdentifier: UUID, entityName: String, entityNumber: Int?, rootName: String)
+      -> StoreEntityToken
+    {
+      let known = tokens[entityName]?.first {
+        $0.entityNumber == entityNumber && $0.hierarchy.rootName == rootName
       }
+      if let known { return known }
+      let hierarchy =
+        hierarchies[rootName] ?? HierarchyToken(storeIdentifier: storeIdentifier, rootName: rootName)
+      hierarchies[rootName] = hierarchy
+      let new = StoreEntityToken(entityName: entityName, entityNumber: entityNumber, hierarchy: hierarchy)
+      tokens[entityName, default: []].append(new)
+      return new
     }
   }
 
-  private struct HierarchyKey: Hashable {
-    let storeIdentifier: UUID
-    let rootName: String
-  }
-
-  private struct Key: Hashable {
-    let hierarchy: HierarchyKey
-    let entityName: String
-    let entityNumber: Int?
-  }
-
-  private struct Registry {
-    var hierarchies: [HierarchyKey: HierarchyToken] = [:]
-    var tokens: [Key: StoreEntityToken] = [:]
-  }
-
-  private static let registry = Mutex(Registry())
+  /// By the UUIDs of the stores. Grows with each store that is made, in memory too: IDs are values that no reference is counted for, so a token may be in use for ever.
+  private static let registry = Mutex<[UUID: TokensOfStore]>([:])
 }

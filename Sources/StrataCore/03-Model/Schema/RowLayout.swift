@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// How a slot's value lies in a row.
 @usableFromInline package enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
@@ -69,7 +70,7 @@ extension String {
   }
 }
 
-/// Where each slot's value lies in the rows of one entity. Immutable; lives as long as the process.
+/// Where each slot's value lies in the rows of one entity. Immutable. Its tables live as long as the process: equal layouts share them.
 ///
 /// ```
 /// 0          16             16 + ⌈slots/8⌉                      fixedEnd
@@ -115,8 +116,9 @@ package final class RowLayout: @unchecked Sendable {
 
   /// Lays out `slots`.
   ///
+  /// - Parameter meaning: What the slots are besides how they are stored. Layouts whose slots and meaning are equal have one `table`, others never have.
   /// - Throws: ``ModelError`` when not even empty or external values would fit into a row.
-  init(slots: [Slot]) throws(ModelError) {
+  init(slots: [Slot], meaning: String = "") throws(ModelError) {
     self.slots = slots
     slotCount = slots.count
     let variable = slots.indices.filter { slots[$0].kind.isVariable }
@@ -124,25 +126,54 @@ package final class RowLayout: @unchecked Sendable {
     let leastTail = variable.reduce(0) {
       $0 + (slots[$1].kind == .decimal ? Self.longestDecimal : Self.externalReferenceLength)
     }
-    var offset = Self.bitmapOffset + (slots.count + 7) / 8
+    let offset = Self.bitmapOffset + (slots.count + 7) / 8
     let fixedLength = slots.reduce(offset) { $0 + $1.kind.width }
     guard fixedLength + leastTail <= Self.maximumRowLength else {
       throw ModelError("\(slots.count) attributes do not fit into a row of \(Self.maximumRowLength) bytes.")
     }
-    // Immortal: layouts are few (one per entity and model version) and rows outlive everything else.
-    let table = UnsafeMutablePointer<UInt32>.allocate(capacity: max(slots.count, 1))
-    for width in [16, 8, 4, 2, 1, 0] {
-      for (slot, description) in slots.enumerated() where description.kind.width == width {
-        table[slot] = UInt32(description.kind.rawValue) << 24 | UInt32(offset)
-        offset += width
+    fixedEnd = fixedLength
+    let signature = Self.signature(of: slots)
+    self.signature = signature
+    // No line of a signature is empty.
+    let tables = Tables.of(signature + "\n" + meaning) {
+      Tables(slots: slots, variable: variable, from: offset)
+    }
+    table = tables.table
+    variableSlots = tables.variableSlots
+  }
+
+  /// Immortal: there are few (for each entity and model version), and rows outlive everything else.
+  private struct Tables: @unchecked Sendable {
+    // @unchecked Sendable: the memory is written in `init` and never again.
+    let table: UnsafePointer<UInt32>
+    let variableSlots: UnsafeBufferPointer<Int32>
+
+    private static let known = Mutex<[String: Tables]>([:])
+
+    /// Those of that name, which are made where there are none: models are read again and again.
+    static func of(_ name: String, _ make: () -> Tables) -> Tables {
+      known.withLock { known in
+        if let tables = known[name] { return tables }
+        let new = make()
+        known[name] = new
+        return new
       }
     }
-    self.table = UnsafePointer(table)
-    fixedEnd = fixedLength
-    let variableSlots = UnsafeMutableBufferPointer<Int32>.allocate(capacity: variable.count)
-    _ = variableSlots.initialize(from: variable.lazy.map { Int32($0) })
-    self.variableSlots = UnsafeBufferPointer(variableSlots)
-    signature = Self.signature(of: slots)
+
+    init(slots: [Slot], variable: [Int], from start: Int) {
+      var offset = start
+      let table = UnsafeMutablePointer<UInt32>.allocate(capacity: max(slots.count, 1))
+      for width in [16, 8, 4, 2, 1, 0] {
+        for (slot, description) in slots.enumerated() where description.kind.width == width {
+          table[slot] = UInt32(description.kind.rawValue) << 24 | UInt32(offset)
+          offset += width
+        }
+      }
+      self.table = UnsafePointer(table)
+      let variableSlots = UnsafeMutableBufferPointer<Int32>.allocate(capacity: variable.count)
+      _ = variableSlots.initialize(from: variable.lazy.map { Int32($0) })
+      self.variableSlots = UnsafeBufferPointer(variableSlots)
+    }
   }
 
   /// The kind of a slot's value.

@@ -146,6 +146,8 @@ package final class EntitySchema: @unchecked Sendable {
   let hasValidators: Bool
   /// Whether the class of the objects wants to see every value in a save.
   let checksEveryValue: Bool
+  /// Whether the class of the objects wants to hear of each change of an attribute or a to-one relationship.
+  let announcesChanges: Bool
   /// Whether a save has more to look at than values that must be there.
   let hasMoreToValidate: Bool
   /// Whether some to-one relationship has a to-many inverse.
@@ -203,6 +205,7 @@ package final class EntitySchema: @unchecked Sendable {
     let type = description.managedObjectClass as? any ValueChecking.Type
     hasValidators = type?.hasValidators ?? false
     checksEveryValue = type?.checksEveryValue ?? false
+    announcesChanges = type?.announcesChanges ?? false
     leadsToMany = relationships.contains {
       !$0.isToMany && !$0.isTransient && $0.inverse != nil && !$0.isInverseToOne
     }

@@ -181,7 +181,20 @@ struct SchemaCompiler {
     try RowLayout(
       slots: zip(attributes, entity.slotDescriptions.map(\.canonicalName) + [Self.baselineName]).map {
         RowLayout.Slot(name: $0.name, canonicalName: $1, kind: Self.kind(of: $0))
-      })
+      }, meaning: Self.meaning(of: attributes, entity))
+  }
+
+  /// What a `PropertyReference` remembers of properties by the table of their entity's layout, and the layout does not say.
+  private static func meaning(of attributes: [AttributeSchema], _ entity: EntityDescription) -> String {
+    let properties = entity.slotDescriptions.map(\.property)
+    var words = attributes.map { attribute in
+      guard attribute.relationship != nil, attribute.slot < properties.count,
+        let relationship = properties[attribute.slot] as? RelationshipDescription
+      else { return "\(attribute.type.rawValue)" }
+      return !relationship.isToMany ? "one" : relationship.isOrdered ? "ordered" : "many"
+    }
+    words += entity.propertiesByName.filter(\.value.isComputed).keys.sorted()
+    return words.joined(separator: "\n")
   }
 
   static func kind(of attribute: AttributeSchema) -> SlotKind {

@@ -85,10 +85,10 @@ extension AttributeValue: CustomStringConvertible {
 }
 
 extension AttributeValue {
-  /// Foundation's own description stops the process for NaN and for dates far outside the calendar.
-  private static func describe(_ date: Date) -> String {
+  /// Foundation's own description stops the process for NaN, and has no words for dates beyond `distantPast` and `distantFuture`.
+  static func describe(_ date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
-    return abs(seconds) < 1e11 ? "\(date)" : "\(seconds) s since 2001"
+    return (-63_113_904_000..<64_092_211_200).contains(seconds) ? "\(date)" : "\(seconds) s since 2001"
   }
 }
 

@@ -62,19 +62,40 @@ struct AggregateAccumulator {
     case .count: .integer(Int64(count))
     case .minimum, .maximum: best
     case .average:
-      count == 0 ? .null : .double(sum / Double(count))
+      if count == 0 {
+        .null
+      } else if hasDecimals, !hasDoubles {
+        .decimal(exactAverage)
+      } else {
+        .double(sum / Double(count))
+      }
     case .sum:
       if count == 0 {
         zero
       } else if hasDoubles {
         .double(sum)
       } else if hasDecimals {
-        .decimal(exact + (DecimalDigits(whole).decimal ?? .nan))
+        .decimal(exactSum)
       } else {
         .integer(Int64(truncatingIfNeeded: whole))
       }
     }
   }
+
+  /// The average as a column of `type` has it: that of integers in a column of integers or decimals without a double in between, which would round large ones.
+  /// Nil where ``result`` is to be converted.
+  func average(as type: AttributeType) -> AttributeValue? {
+    guard aggregate == .average, count > 0, !hasDoubles, !hasDecimals else { return nil }
+    switch type {
+    // The average is not beyond the values.
+    case .integer16, .integer32, .integer64: return .integer(Int64(whole / Int128(count)))
+    case .decimal: return .decimal(exactAverage)
+    default: return nil
+    }
+  }
+
+  private var exactSum: Decimal { exact + (DecimalDigits(whole).decimal ?? .nan) }
+  private var exactAverage: Decimal { DecimalArithmetic.quotient(exactSum, Decimal(count)) }
 
   private var sum: Double { approximate + Double(whole) + DecimalArithmetic.double(exact) }
 }
@@ -97,8 +118,4 @@ enum ValueOrder {
     default: return AttributeValue.compare(left, right)
     }
   }
-}
-
-enum DecimalArithmetic {
-  static func double(_ value: Decimal) -> Double { value.isNaN ? .nan : Double("\(value)") ?? .nan }
 }

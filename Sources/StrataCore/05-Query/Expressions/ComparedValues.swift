@@ -84,6 +84,15 @@ package enum ComparedValues {
     }
   }
 
+  /// The UUID or the URL that a text spells; nil when it spells none, and for other types.
+  package static func spelled(_ text: String, as type: AttributeType) -> AttributeValue? {
+    switch type {
+    case .uuid: UUID(uuidString: text).map { .uuid($0) }
+    case .uri: URL(string: text).map { .url($0) }
+    default: nil
+    }
+  }
+
   /// A value as an attribute of `type` has it, without loss; nil when there is none.
   package static func converted(_ value: AttributeValue, to type: AttributeType) -> AttributeValue? {
     value.converted(to: type)

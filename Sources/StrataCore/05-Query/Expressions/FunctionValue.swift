@@ -131,8 +131,8 @@ enum FunctionValue {
     switch function {
     case .add: result = left + right
     case .subtract: result = left - right
-    case .multiply: result = left * right
-    case .divide: result = left / right
+    case .multiply: result = DecimalArithmetic.product(left, right)
+    case .divide: result = DecimalArithmetic.quotient(left, right)
     default:
       guard let remainder = remainder(left, right) else { return .null }
       result = remainder
@@ -147,8 +147,9 @@ enum FunctionValue {
     NSDecimalCompact(&divisor)
     let limit = Decimal(sign: .plus, exponent: min(divisor.exponent + 38, 127), significand: 1)
     if abs(left) >= limit, abs(left) >= abs(right) { return nil }
-    let quotient = left / right
-    let result = left - rounded(quotient, quotient.isSignMinus ? .up : .down) * right
+    let quotient = DecimalArithmetic.quotient(left, right)
+    let whole = rounded(quotient, quotient.isSignMinus ? .up : .down)
+    let result = left - DecimalArithmetic.product(whole, right)
     // A quotient just below a whole number is rounded to it.
     if result.isZero || result.isSignMinus == left.isSignMinus { return result }
     return left.isSignMinus ? result - abs(right) : result + abs(right)
@@ -246,12 +247,18 @@ enum FunctionValue {
     number >= -0x1p63 && number < 0x1p63 ? Int64(number) : nil
   }
 
+  /// A number as an `NSNumber` has it in its `stringValue`: a whole one has no fraction.
+  static func text(_ number: some BinaryFloatingPoint & LosslessStringConvertible) -> String {
+    let text = "\(number)"
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
+
   private static func written(_ value: AttributeValue) -> AttributeValue {
     switch value {
     case .string: value
     case .integer(let number): .string("\(number)")
-    case .double(let number): .string("\(number)")
-    case .float(let number): .string("\(number)")
+    case .double(let number): .string(text(number))
+    case .float(let number): .string(text(number))
     case .decimal(let number): .string("\(number)")
     case .boolean(let flag): .string(flag ? "1" : "0")
     case .uuid(let identifier): .string(identifier.uuidString)

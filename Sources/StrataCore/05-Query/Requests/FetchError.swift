@@ -82,8 +82,15 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
   public let key: String?
   /// Where it was found; nil when it is about no part, or another one than these.
   public internal(set) var part: Part?
+  /// The name of a property that was probably meant by a key that is unknown; nil when none is like it.
+  public internal(set) var similarKey: String?
 
   public var description: String {
+    statement + (similarKey.map { " Did you mean “\($0)”?" } ?? "")
+  }
+
+  /// The description without what was probably meant.
+  package var statement: String {
     // The last letter of a sentence is its full stop.
     part.map { "\(sentence.dropLast()) (\($0.words))." } ?? sentence
   }

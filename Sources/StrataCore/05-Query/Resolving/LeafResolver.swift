@@ -54,7 +54,7 @@ struct LeafResolver {
 
   private func equal(_ value: AttributeValue) throws -> ResolvedPredicate {
     if case .null = value { return isNil }
-    switch try position(value) {
+    switch try equalPosition(value) {
     case .exact(let value): return test(.equal, value)
     case .above, .below, .after: return .none
     }
@@ -88,7 +88,7 @@ struct LeafResolver {
     var hasNil = false
     for value in values {
       if case .null = value { hasNil = true; continue }
-      if case .exact(let value) = try position(value) { operands.append(value) }
+      if case .exact(let value) = try equalPosition(value) { operands.append(value) }
     }
     operands.sort { AttributeValue.compare($0, $1) < 0 }
     var distinct: [AttributeValue] = []
@@ -210,6 +210,15 @@ struct LeafResolver {
   private func position(_ value: AttributeValue) throws -> OperandPosition {
     guard let position = OperandPosition(value, type: attribute.type) else { throw wrongType(value) }
     return position
+  }
+
+  /// The position for a comparison that asks for equality only: of a text beside a UUID or a URL, that of what it spells. One that spells none comes after all of
+  /// them: no value is it.
+  private func equalPosition(_ value: AttributeValue) throws -> OperandPosition {
+    guard case .string(let text) = value, attribute.type == .uuid || attribute.type == .uri else {
+      return try position(value)
+    }
+    return ComparedValues.spelled(text, as: attribute.type).map(OperandPosition.exact) ?? .above
   }
 
   private func wrongType(_ value: AttributeValue) -> FetchError {

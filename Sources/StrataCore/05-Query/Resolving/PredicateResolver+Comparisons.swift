@@ -11,6 +11,13 @@ extension PredicateResolver {
     var right = try known.right ?? expression(comparison.right, depth: depth)
     if comparison.quantifier != .direct || comparison.operation == .contains { left = Self.manyIfNamed(left) }
     let words = "\(comparison)"
+    var comparison = comparison
+    // One object contains another when it is the same.
+    if comparison.operation == .contains, left.type.isObject, right.type.isObject, !right.type.isMany,
+      !left.type.isMany || comparison.quantifier != .direct
+    {
+      comparison.operation = .equal
+    }
     try checkNumbers(comparison, left.type, right.type)
     try checkKinds(comparison, left.type, right.type)
     left.expression = try stored(rooted(left, beside: right.type), beside: right)
@@ -37,10 +44,10 @@ extension PredicateResolver {
     return side.expression.rooted(schema.hierarchies[schema.entities[number].hierarchyNumber].rootName)
   }
 
-  /// A constant number beside an attribute as the attribute has it; as it is, when that can have no such number.
+  /// A constant number beside an attribute, one value of many of them, or a decimal, as that has it; as it is, when that can have no such number.
   private func stored(_ side: ResolvedExpression, beside other: Typed) throws -> ResolvedExpression {
-    guard case .path(_, _, .some) = other.expression, case .value(let type) = other.type.kind,
-      type.isSummable, side.isConstant
+    guard Self.isStored(other.expression), case .value(let type) = other.type.kind, type.isSummable,
+      side.isConstant
     else { return side }
     func stored(_ value: AttributeValue) -> ResolvedExpression {
       guard !value.isNull, case .exact(let stored)? = OperandPosition(value, type: type) else {
@@ -51,6 +58,18 @@ extension PredicateResolver {
     return switch try folded(side) {
     case .one(let value): stored(value)
     case .many(let values): .list(values.map(stored))
+    }
+  }
+
+  private static func isStored(_ expression: ResolvedExpression) -> Bool {
+    switch expression {
+    case .path(_, _, .some): true
+    case .aggregate(let aggregate, .path(_, _, .some), _): aggregate != .count
+    // `ratio.floatValue`, `fee.doubleValue`: 0.1 is the nearest float or double, also as a decimal.
+    case .cast(.path(_, _, .some), .float), .cast(.path(_, _, .some), .double): true
+    // What rows have come to: 0.1 is the same in texts of predicates.
+    case .constant(.decimal): true
+    default: false
     }
   }
 

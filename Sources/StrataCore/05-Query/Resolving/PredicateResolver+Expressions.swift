@@ -127,14 +127,18 @@ extension PredicateResolver {
     case .variable(let name) where scopes[scopes.count - 1].variable == name: break
     default: return nil
     }
-    if endsWithLength(keys, scopeEntity) || entityKeys(keys, scopeEntity) != nil { return nil }
+    if valueKey(keys, scopeEntity) != nil || entityKeys(keys, scopeEntity) != nil { return nil }
     return try ResolvedPath(keys, from: scopeEntity, schema: schema)
   }
 
-  /// Whether a key path is the length of a text: `name.length`.
-  private func endsWithLength(_ keys: [String], _ entity: EntitySchema) -> Bool {
-    guard keys.count > 1, keys.last == "length" else { return false }
-    return (try? ResolvedPath(keys.dropLast(), from: entity, schema: schema))?.attribute?.type == .string
+  /// What the last key of a path makes of the value of an attribute before it, `name.length`, `number.stringValue`; nil for other paths.
+  private func valueKey(
+    _ keys: [String], _ entity: EntitySchema, base: FetchExpression = .evaluatedObject
+  ) -> FetchExpression? {
+    guard keys.count > 1, let key = keys.last, ValueKeys.contains(key),
+      let type = (try? ResolvedPath(keys.dropLast(), from: entity, schema: schema))?.attribute?.type
+    else { return nil }
+    return ValueKeys.expression(key, of: .keyPath(base: base, keys: Array(keys.dropLast())), type)
   }
 
   /// What comes before `entity` or `entity.name` at the end of a key path, where no property has that name; nil for other paths.
@@ -164,9 +168,7 @@ extension PredicateResolver {
     default:
       throw fault(.notARelationship, key: "\(base)")
     }
-    if endsWithLength(keys, entity) {
-      return try function(.length, [.keyPath(base: base, keys: Array(keys.dropLast()))], depth)
-    }
+    if let value = valueKey(keys, entity, base: base) { return try expression(value, depth: depth) }
     if let (owner, isName) = entityKeys(keys, entity) {
       let rootName = schema.hierarchies[entity.hierarchyNumber].rootName
       let object: Typed =
@@ -234,7 +236,7 @@ extension PredicateResolver {
       throw fault(.wrongArgument(function: "@\(aggregate.rawValue)", found: one.words(schema)))
     }
     var type = ResolvedType(kind: values.type.kind)
-    if aggregate == .average { type = .value(.double) }
+    if aggregate == .average, type.kind != .value(.decimal) { type = .value(.double) }
     var zero = AttributeValue.integer(0)
     if aggregate == .sum, case .value(let kind) = type.kind {
       switch kind {
@@ -370,10 +372,10 @@ extension FetchFunction {
     guard case .value(let kind) = type.kind else { return type.kind == .unknown }
     switch self {
     case .add, .subtract: return kind.isNumeric || kind == .boolean || kind == .date
-    case .multiply, .divide, .modulus, .power: return kind.isNumeric || kind == .boolean
-    case .negate, .absolute, .squareRoot, .exponential, .naturalLogarithm, .logarithm, .ceiling, .floor,
-      .truncate:
-      return kind.isNumeric
+    // Booleans are 0 and 1.
+    case .multiply, .divide, .modulus, .power, .negate, .absolute, .squareRoot, .exponential,
+      .naturalLogarithm, .logarithm, .ceiling, .floor, .truncate:
+      return kind.isNumeric || kind == .boolean
     case .bitwiseAnd, .bitwiseOr, .bitwiseXor, .onesComplement, .leftShift, .rightShift: return kind.isInteger
     case .lowercase, .uppercase, .canonical, .length, .concatenate: return kind == .string
     case .coalesce, .cast: return true

@@ -166,6 +166,10 @@ extension PredicateResolver {
       (quantifier, operation) = (.any, .equal)
     }
     if !path.isMany, quantifier != .direct { throw fault(.notMany("\(comparison)")) }
+    // “$flight CONTAINS %@” of one object, as sub-queries have it: that it is this one.
+    if operation == .contains, path.attribute == nil, case .objects(_, isList: false) = operand {
+      operation = .equal
+    }
     guard let attribute = path.attribute else {
       return try resolveObjects(path, quantifier, operation, comparison, operand)
     }

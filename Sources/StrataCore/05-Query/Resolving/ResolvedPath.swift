@@ -29,7 +29,9 @@ struct ResolvedPath {
     var place = 0
     var found: AttributeSchema?
     func error(_ reason: FetchError.Reason, _ key: String) -> FetchError {
-      FetchError(reason: reason, entityName: entity.name, key: key)
+      var error = FetchError(reason: reason, entityName: entity.name, key: key)
+      if reason == .unknownKey { error.similarKey = entity.similarProperty(key) }
+      return error
     }
     while place < keys.count {
       var name = keys[place]

@@ -167,7 +167,13 @@ package final class DictionaryCollector {
     if let having = request.having, try !group.isTrue(having) { return nil }
     var row: [FetchedDictionary.Value] = []
     for (place, output) in request.outputs.enumerated() {
-      row.append(try typed(group.value(of: output), place))
+      var value = try group.value(of: output)
+      if case .aggregate(let number) = output,
+        let average = accumulators[first + number].average(as: request.types[place])
+      {
+        value = .value(average)
+      }
+      row.append(try typed(value, place))
     }
     for sort in request.sorts { row.append(try group.value(of: sort.output)) }
     return row

@@ -87,10 +87,13 @@ struct DictionaryRequestBuilder {
     switch column {
     case .expression(let description): return description.expression
     case .property(let name):
-      let path = try ResolvedPath(
-        name.split(separator: ".", omittingEmptySubsequences: false).map(String.init), from: entity,
-        schema: schema)
-      if path.isMany { throw fault(.toManyColumn, name) }
+      let keys = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+      // An operator is no name of a property: what stands before it says whether it belongs into an expression.
+      let place = keys.firstIndex { $0.hasPrefix("@") } ?? keys.endIndex
+      if place > 0, try ResolvedPath(Array(keys[..<place]), from: entity, schema: schema).isMany {
+        throw fault(.toManyColumn, name)
+      }
+      if place < keys.endIndex { _ = try ResolvedPath(keys, from: entity, schema: schema) }
       return .key(name)
     }
   }

@@ -24,6 +24,11 @@ package struct MemoryCall {
     self.arguments = arguments
   }
 
+  /// One element of a list or dictionary: of what, and its place or key.
+  static func element(of parts: [FetchExpression]) -> FetchExpression {
+    MemoryCall(name: "objectFrom:withIndex:", arguments: parts).expression
+  }
+
   var expression: FetchExpression {
     .keyPath(base: .list(arguments), keys: ["\(kind.rawValue)\(name)"])
   }

@@ -42,6 +42,12 @@ struct IndexEntries: ~Copyable {
 
   mutating func reserve(_ count: Int) { entries.reserveCapacity(count) }
 
+  /// Drops all entries, and keeps their memory for others.
+  mutating func removeAll() {
+    entries.removeAll(keepingCapacity: true)
+    used = 0
+  }
+
   /// Adds a key.
   @inline(__always)
   mutating func append(_ key: UnsafeRawBufferPointer, isTruncated: Bool, isConstrained: Bool) {

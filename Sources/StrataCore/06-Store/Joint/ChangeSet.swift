@@ -15,6 +15,8 @@ package struct ChangeSet: Sendable {
   /// Rows that stay as they are although their relationships change: for those who merge the commit, the store does not look
   /// at them.
   package var touched: [RowTouch] = []
+  /// Rows whose objects were edited and have the values that they had: for those who merge the commit, no store looks at them.
+  package var resaved: [RowTouch] = []
   /// The author and context of the changes, for the store's history.
   package var origin = ChangeOrigin()
   /// New metadata of the store; the standard keys are kept whatever it says (rule 148).
@@ -137,7 +139,7 @@ package struct RowDeletion: Sendable, Hashable {
   }
 }
 
-/// A row whose relationships change, but not its columns.
+/// A row whose columns stay as they are, although its relationships change or its object is saved.
 package struct RowTouch: Sendable, Hashable {
   /// The entity's number in the schema.
   package let entity: Int

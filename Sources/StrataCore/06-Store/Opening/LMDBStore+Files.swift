@@ -183,12 +183,18 @@ extension LMDBStore {
   }
 
   /// Empties the store at `url`, whatever state it is in; the file stays (rule 329). What is left is an empty store, 8 KiB in size, which becomes a
-  /// new one when it is opened for writing: a file without any bytes would be damage. Without a file, and for `/dev/null`, nothing happens.
+  /// new one when it is opened for writing: a file without any bytes would be damage. Without a file in the folder, and
+  /// for `/dev/null/Name`, nothing happens.
   ///
-  /// - Throws: ``StorageError``: `.busy` when the store is open in this process or another; `.aliased`, `.notADatabase` for what is no plain file;
-  ///   `.permission`. Nothing is changed then.
+  /// - Throws: ``StorageError``: `.busy` when the store is open in this process or another; `.missing` for a missing folder; `.aliased`, `.notADatabase` for what is no
+  ///   plain file, as `/dev/null`; `.permission`. Nothing is changed then.
   public static func empty(at url: URL) throws {
-    if isInMemory(url) { return }
+    if memoryName(url) != nil { return }
+    if isInMemory(url) {
+      throw StorageError(
+        .notADatabase, operation: "open", path: url.path,
+        detail: "Stores at /dev/null are in memory: there is no file, and each goes when it is removed.")
+    }
     nameReplacedFiles(at: url)
     try Environment.empty(path: url.path)
   }

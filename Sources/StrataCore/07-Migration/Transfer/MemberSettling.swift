@@ -21,7 +21,7 @@ struct MemberSettling {
   /// What became of a member.
   enum Verdict {
     case kept
-    /// It stands in the same step already.
+    /// It stands in the same step already, or in an earlier one.
     case repeated
     /// Of its ends this one is not there.
     case missing(ObjectAddress)
@@ -50,12 +50,19 @@ struct MemberSettling {
     var references: [(relationship: Int, bits: UInt64)]
   }
 
-  init(_ members: [WaitingMember], in store: LMDBStore) throws {
+  /// - Parameter earlier: What earlier steps have written, all of which is in the store.
+  init(_ members: [WaitingMember], after earlier: ToldMembers, in store: LMDBStore) throws {
     self.members = members
     schema = store.parts.schema
+    // `earlier` is not kept, or it would be copied when it grows.
     let settled = try store.read { reader, transaction -> ([Verdict], [RowChange]) in
       let ends = try lookUp(reader, transaction)
-      let (verdicts, links) = judge(ends, reader.catalogue.entityCodes)
+      let (judged, links) = judge(ends, reader.catalogue.entityCodes)
+      var verdicts = judged
+      for (place, member) in members.enumerated() {
+        guard case .kept = verdicts[place] else { continue }
+        if try earlier.has(member.change, reader, transaction) { verdicts[place] = .repeated }
+      }
       return (verdicts, try rows(with: links, store, reader, transaction))
     }
     (verdicts, updates) = settled

@@ -7,7 +7,7 @@ import Foundation
 /// ```
 ///
 /// A new store begins empty. An existing one is copied, and the copy takes its place when nobody has saved meanwhile; what comes gets
-/// keys behind those there are. While one step is written the next one is filled. Memory: two steps, and where rows with links came from (`RowOrigins`). Used by one thread.
+/// keys behind those there are. While one step is written the next one is filled. Memory: two steps, where rows with links came from (`RowOrigins`), and which members there are (`ToldMembers`). Used by one thread.
 package final class StoreIntake {
   /// Something that cannot be taken in, and which line it came from; 0 where that is unknown.
   package struct Refusal: Error, CustomStringConvertible {
@@ -28,7 +28,7 @@ package final class StoreIntake {
   package let schema: Schema
   /// How many rows and members of relationships were handed in.
   package private(set) var (rowCount, memberCount) = (0, 0)
-  /// How many of the members are there afterwards; what was handed in twice within some thousand counts once.
+  /// How many of the members are there afterwards; what was handed in twice counts once, see `ToldMembers`.
   package var keptMemberCount: Int { memberCount - droppedMemberCount }
   /// Whether every member is looked after as what people have written: both ends must be there, and a member of a to-many relationship whose inverse is to-one gets that
   /// link, unless it has another one, which is refused. Without, such a member must have the link already.
@@ -62,6 +62,8 @@ package final class StoreIntake {
   private var lines: [Int] = []
   private var bytes = 0
   private var members: [WaitingMember] = []
+  /// The members of the steps that have been written, where they are settled.
+  private var told = ToldMembers()
   /// Where rows with links came from, by hierarchy.
   private var origins: [RowOrigins]
   private let hasLinks: [Bool]
@@ -264,7 +266,7 @@ package final class StoreIntake {
 
   /// Refuses, or leaves out, members that cannot be there; the rows that get a link because they are members.
   private func settleMembers() throws -> [RowChange] {
-    let settling = try MemberSettling(members, in: store)
+    let settling = try MemberSettling(members, after: told, in: store)
     var kept: [WaitingMember] = []
     kept.reserveCapacity(members.count)
     for (member, verdict) in zip(members, settling.verdicts) {
@@ -287,6 +289,7 @@ package final class StoreIntake {
       }
     }
     members = kept
+    told.note(kept, schema)
     return settling.updates
   }
 

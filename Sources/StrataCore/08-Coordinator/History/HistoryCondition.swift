@@ -13,9 +13,13 @@ enum HistoryValue {
 /// Something that a predicate of a history request looks at.
 protocol HistorySubject {
   func value(_ keys: ArraySlice<String>) throws -> HistoryValue
+  /// What a sub-query looks at one by one.
+  func members(_ keys: [String]) throws -> [any HistorySubject]
 }
 
 extension HistorySubject {
+  func members(_ keys: [String]) throws -> [any HistorySubject] { throw unknownKey(keys[...]) }
+
   func unknownKey(_ keys: ArraySlice<String>) -> CoreDataError {
     CoreDataError(
       .coreData, "History has nothing called “\(keys.joined(separator: "."))” that could be compared.")
@@ -59,6 +63,11 @@ extension PersistentHistoryTransaction: HistorySubject {
     case "changes": return .many(try (changes ?? []).map { try $0.value(keys.dropFirst()) })
     default: throw unknownKey(keys)
     }
+  }
+
+  func members(_ keys: [String]) throws -> [any HistorySubject] {
+    if keys != ["changes"] { throw unknownKey(keys[...]) }
+    return changes ?? []
   }
 }
 
@@ -105,29 +114,35 @@ struct HistoryCondition {
 
   private static func mentionsChanges(_ expression: FetchExpression) -> Bool {
     switch expression {
-    case .keyPath(_, let keys): keys.first == "changes"
+    case .keyPath(let base, let keys): keys.first == "changes" || mentionsChanges(base)
     case .list(let parts), .function(_, let parts): parts.contains(where: mentionsChanges)
     case .aggregate(_, let part): mentionsChanges(part)
+    case .subquery(let members, _, let predicate): mentionsChanges(members) || mentionsChanges(predicate)
     default: false
     }
   }
 
-  /// - Throws: `CoreDataError` 134060 for keys that there are not, and for expressions that only objects have.
-  func isTrue(_ subject: some HistorySubject) throws -> Bool { try Self.isTrue(predicate, subject) }
+  /// What the variables of sub-queries stand for.
+  private typealias Bound = [String: any HistorySubject]
 
-  private static func isTrue(_ predicate: FetchPredicate, _ subject: some HistorySubject) throws -> Bool {
+  /// - Throws: `CoreDataError` 134060 for keys that there are not, and for expressions that only objects have.
+  func isTrue(_ subject: some HistorySubject) throws -> Bool { try Self.isTrue(predicate, subject, [:]) }
+
+  private static func isTrue(
+    _ predicate: FetchPredicate, _ subject: some HistorySubject, _ bound: Bound
+  ) throws -> Bool {
     switch predicate {
     case .everything: return true
     case .nothing: return false
     case .foundation(let predicate):
       throw CoreDataError(
         .coreData, "A predicate of a history request cannot be \(predicate), which is about objects.")
-    case .and(let parts): return try parts.allSatisfy { try isTrue($0, subject) }
-    case .or(let parts): return try parts.contains { try isTrue($0, subject) }
-    case .not(let part): return try !isTrue(part, subject)
+    case .and(let parts): return try parts.allSatisfy { try isTrue($0, subject, bound) }
+    case .or(let parts): return try parts.contains { try isTrue($0, subject, bound) }
+    case .not(let part): return try !isTrue(part, subject, bound)
     case .compare(let comparison):
-      let left = try value(comparison.left, subject)
-      let right = try value(comparison.right, subject)
+      let left = try value(comparison.left, subject, bound)
+      let right = try value(comparison.right, subject, bound)
       guard comparison.quantifier != .direct else { return try isTrue(comparison, left, right) }
       guard case .many(let elements) = left else { return try isTrue(comparison, left, right) }
       return comparison.quantifier == .any
@@ -188,22 +203,31 @@ struct HistoryCondition {
     }
   }
 
-  private static func value(_ expression: FetchExpression, _ subject: some HistorySubject) throws
-    -> HistoryValue
-  {
+  private static func value(
+    _ expression: FetchExpression, _ subject: some HistorySubject, _ bound: Bound
+  ) throws -> HistoryValue {
     switch expression {
     case .constant(let value): return .value(value)
     case .entity(let name): return .value(.string(name))
-    case .list(let parts): return .many(try parts.map { try value($0, subject) })
+    case .list(let parts): return .many(try parts.map { try value($0, subject, bound) })
     case .objects(let identifiers):
       return identifiers.count == 1 ? .object(identifiers[0]) : .many(identifiers.map { .object($0) })
     case .keyPath(base: .evaluatedObject, let keys): return try subject.value(keys[...])
+    case .variable(let name):
+      if let member = bound[name] { return try member.value([]) }
+    case .keyPath(base: .variable(let name), let keys):
+      if let member = bound[name] { return try member.value(keys[...]) }
+    case .subquery(let members, let variable, let predicate):
+      return .many(try found(members, variable, predicate, subject, bound).map { try $0.value([]) })
+    case .keyPath(base: .subquery(let members, let variable, let predicate), let keys):
+      return .many(
+        try found(members, variable, predicate, subject, bound).map { try $0.value(keys[...]) })
     case .aggregate(.count, let part):
-      guard case .many(let elements) = try value(part, subject) else { break }
+      guard case .many(let elements) = try value(part, subject, bound) else { break }
       return .value(.integer(Int64(elements.count)))
     case .function(let function, let arguments):
       let values = try arguments.map { argument -> AttributeValue in
-        guard case .value(let value) = try value(argument, subject) else { return .null }
+        guard case .value(let value) = try value(argument, subject, bound) else { return .null }
         return value
       }
       return .value(ComparedValues.value(function, values))
@@ -211,6 +235,20 @@ struct HistoryCondition {
     }
     throw CoreDataError(
       .coreData, "A predicate of a history request cannot use “\(expression)”, which only objects have.")
+  }
+
+  /// Those members for which the predicate of a sub-query is true.
+  private static func found(
+    _ members: FetchExpression, _ variable: String, _ predicate: FetchPredicate,
+    _ subject: some HistorySubject, _ bound: Bound
+  ) throws -> [any HistorySubject] {
+    guard case .keyPath(base: .evaluatedObject, let keys) = members else {
+      throw CoreDataError(
+        .coreData, "A sub-query of a history request looks at “changes”, not at “\(members)”.")
+    }
+    return try subject.members(keys).filter { member in
+      try isTrue(predicate, subject, bound.merging([variable: member]) { $1 })
+    }
   }
 
   /// How the values of `key` are sorted: less than 0 when `left` comes first.

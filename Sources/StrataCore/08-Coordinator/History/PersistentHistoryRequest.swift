@@ -46,9 +46,10 @@ public struct PersistentHistoryRequest: Sendable {
   let operation: Operation
   /// What is answered. Default: transactions with their changes; of a deletion the status.
   public var resultType: PersistentHistoryResultType
-  /// Which transactions are wanted; nil for all.
+  /// Which transactions are wanted; nil for all. Of a deletion: the oldest that match are deleted, up to the first that does not. What does not match stays, and so
+  /// does what matches behind it.
   public var transactionPredicate: FetchPredicate?
-  /// Which changes are wanted; nil for all. Transactions without any of them are left out.
+  /// Which changes are wanted; nil for all. Transactions without any of them are left out. A deletion cannot have one.
   public var changePredicate: FetchPredicate?
   /// By what transactions, or changes if these are asked for, are sorted: keys of predicates. Default: as they were committed. Others take memory
   /// for all that match.
@@ -59,9 +60,9 @@ public struct PersistentHistoryRequest: Sendable {
   package var below: UInt64?
   /// Whether stores that the token does not know are read from their beginning on. Without, they are left out.
   package var includesUnknownStores = false
-  /// The most transactions, or changes if these are asked for; 0 for all.
+  /// The most transactions, or changes if these are asked for; 0 for all. Of a deletion the most transactions, in one store, oldest first.
   public var fetchLimit = 0
-  /// How many to leave out at the beginning.
+  /// How many to leave out at the beginning. A deletion cannot have an offset.
   public var fetchOffset = 0
   /// How many transactions are read at a time.
   public var fetchBatchSize = 128

@@ -23,10 +23,11 @@ extension PersistentStoreCoordinator {
   /// Carries out a history request (rules 281–284). From any thread; takes memory for the result.
   ///
   /// A request to delete what is older than a token is carried out when that has gone already: 0 transactions, also for a token from before
-  /// the store was migrated.
+  /// the store was migrated. With a predicate, the oldest transactions that match are deleted, up to the first that does not.
   /// - Throws: `CoreDataError` 134301 when the token to read from is older than what the history still tells, or any token is newer than the
   ///   store, of another copy of it or of other stores: read everything again then, and go on with the current token; 134091 when no store records a history;
-  ///   134060 for a predicate that history cannot answer; `StorageError`.
+  ///   134060 for a predicate that history cannot answer, and for a deletion with a predicate for changes, an offset, or a limit that cannot be
+  ///   kept; `StorageError`.
   public func history(_ request: PersistentHistoryRequest) throws -> PersistentHistoryResult {
     if !hasStores {
       throw CoreDataError(
@@ -123,20 +124,28 @@ extension PersistentStoreCoordinator {
     before place: PersistentHistoryRequest.Place, _ request: PersistentHistoryRequest
   ) throws -> PersistentHistoryResult {
     if case .token(let token) = place { return try deleteHistory(knownTo: token, request) { _ in true } }
-    var result = PersistentHistoryResult(request.resultType)
+    var deletions: [HistoryDeletion] = []
     for (_, store) in try storesWithHistory(request.affectedStores) {
       switch place {
       case .beginning, .token: break
-      case .date(let date): result.count += try store.deleteHistory(before: nil, date: date)
+      case .date(let date): deletions.append(HistoryDeletion(store: store, date: date))
       case .consumer(let name):
         guard let consumer = try store.historyConsumers().first(where: { $0.name == name }) else { continue }
         // What he has seen goes.
         let moment = HistoryMoment(number: consumer.commitNumber)
         if try HistoryCursors.isTold(moment, by: store, HistoryCursors.words(name)) {
-          result.count += try store.deleteHistory(before: Self.behind(moment), date: nil)
+          deletions.append(HistoryDeletion(store: store, number: HistoryDeletion.behind(moment.number)))
         }
       }
     }
+    return try result(of: deletions, request)
+  }
+
+  private func result(
+    of deletions: [HistoryDeletion], _ request: PersistentHistoryRequest
+  ) throws -> PersistentHistoryResult {
+    var result = PersistentHistoryResult(request.resultType)
+    result.count = try HistoryDeletion.carryOut(deletions, request, in: self)
     return result
   }
 
@@ -151,17 +160,12 @@ extension PersistentStoreCoordinator {
     // A token that is of no use in one of the stores deletes nothing in the others. What lies before a moment that the history no longer has
     // is deleted already.
     let told = try known.filter { try HistoryCursors.isTold($0.moment, by: $0.store) }
-    var result = PersistentHistoryResult(request.resultType)
-    for (store, moment) in told {
-      let number = keepsLast(store.identifier) ? moment.number : Self.behind(moment)
-      result.count += try store.deleteHistory(before: number, date: nil)
-    }
-    return result
-  }
-
-  /// The number before which everything goes when the last transaction of a moment goes as well.
-  private static func behind(_ moment: HistoryMoment) -> UInt64 {
-    moment.number == .max ? .max : moment.number + 1
+    return try result(
+      of: told.map { store, moment in
+        HistoryDeletion(
+          store: store,
+          number: keepsLast(store.identifier) ? moment.number : HistoryDeletion.behind(moment.number))
+      }, request)
   }
 
   /// Deletes the history of a store, and records none from now on until the store is opened with `recordsHistory` again. Tokens from before are

@@ -6,11 +6,14 @@ struct BatchProperties {
   private let store: StoreBinding
   private let bound: BoundEntity
   private let schema: Schema
+  /// Whether numbers are cut off to what an integer or Boolean attribute holds, as `setValue(_:forKey:)` does it in a context that is used by Core Data's names.
+  private let cutsNumbers: Bool
 
-  init(_ bound: BoundEntity, _ store: StoreBinding, _ schema: Schema) {
+  init(_ bound: BoundEntity, _ store: StoreBinding, in context: ManagedObjectContext) {
     self.bound = bound
     self.store = store
-    self.schema = schema
+    schema = context.schema
+    cutsNumbers = context.speaksFoundation
     entity = bound.entity
   }
 
@@ -86,11 +89,22 @@ struct BatchProperties {
     case .composite: try forEachElement(attribute, isNil ? nil : value, body)
     case .transformable: try body(slot, isNil ? .null : try transformed(value, slot))
     default:
-      guard let converted = AttributeValue(isNil ? nil : value, type: attribute.type) else {
+      guard
+        let converted = AttributeValue(isNil ? nil : value, type: attribute.type)
+          ?? cut(value, attribute.type)
+      else {
         throw refusal(attribute.name, "is of type \(attribute.type) and cannot take \(text(value))", value)
       }
       try body(slot, converted)
     }
+  }
+
+  /// What is left of a number where Core Data's names are used; nil for one that is out of range, and for what is no number.
+  private func cut(_ value: Any?, _ type: AttributeType) -> AttributeValue? {
+    guard cutsNumbers, let value else { return nil }
+    let number = (value as? AttributeValue)?.anyValue ?? value
+    guard case .cut(let rest)? = NumberFit(number, type: type) else { return nil }
+    return rest
   }
 
   private func forEachElement(
@@ -239,5 +253,12 @@ struct BatchProperties {
     return CoreDataError(.managedObjectValidation, "\(entity.name).\(name) \(sentence).", userInfo: userInfo)
   }
 
-  private func text(_ value: Any?) -> String { value.map { "\(type(of: $0)) \($0)" } ?? "nil" }
+  /// The value with its type, that of the program's: what holds it on the way here has no name there.
+  private func text(_ value: Any?) -> String {
+    guard let value else { return "nil" }
+    let shown = (value as? AttributeValue)?.anyValue ?? value
+    // Swift's numbers can be cast to Foundation's, so the type is asked.
+    if type(of: shown) is NSNumber.Type { return "\(shown)" }
+    return "\(type(of: shown)) \(shown)"
+  }
 }

@@ -18,7 +18,7 @@ struct BatchRowMaker: ~Copyable {
     self.store = store
     self.bound = bound
     self.rows = rows
-    properties = BatchProperties(bound, store, context.schema)
+    properties = BatchProperties(bound, store, in: context)
     draft = bound.makeDraft()
   }
 

@@ -53,21 +53,25 @@ extension ManagedObjectContext {
     var specification = FetchSpecification(entityName: entity.name, predicate: request.predicate)
     specification.includesSubentities = request.includesSubentities
     specification.affectedStores = request.affectedStores
-    let resolved = try resolved(specification, ofStored: true)
+    // Aggregates of all objects, in the condition and in new values, are of one commit.
+    var steady: SteadyReading?
+    let resolved = try resolved(specification, ofStored: true, &steady)
     var operations: [(StoreBatch.Operation, StoreBinding)] = []
     for binding in bindings(for: resolved, specification) {
-      let assignments = try assignments(request.propertiesToUpdate, entity, binding, specification)
+      let assignments = try assignments(
+        request.propertiesToUpdate, entity, binding, specification, &steady)
       operations.append((.update(BatchUpdate(request: resolved, assignments: assignments)), binding))
     }
+    steady?.release()
     return try run(operations, request) { $0.updated }
   }
 
   private func assignments(
     _ values: [String: any Sendable], _ entity: EntitySchema, _ binding: StoreBinding,
-    _ specification: FetchSpecification
+    _ specification: FetchSpecification, _ steady: inout SteadyReading?
   ) throws -> [BatchUpdate.Assignment] {
     guard let bound = binding.entities[entity.number] else { return [] }
-    let properties = BatchProperties(bound, binding, schema)
+    let properties = BatchProperties(bound, binding, in: self)
     var assignments: [Int: BatchUpdate.Assignment.Value] = [:]
     func assign(_ slot: Int, _ value: BatchUpdate.Assignment.Value) throws {
       if assignments.updateValue(value, forKey: slot) == nil { return }
@@ -78,7 +82,8 @@ extension ManagedObjectContext {
       if let expression = value as? FetchExpression {
         let slot = try properties.slot(name)
         try assign(
-          slot, try settling(expression, of: specification) { try properties.resolved($0, slot) })
+          slot,
+          try settling(expression, of: specification, &steady) { try properties.resolved($0, slot) })
         continue
       }
       try properties.forEachValue(name, value) { slot, value in
@@ -100,7 +105,9 @@ extension ManagedObjectContext {
       var specification = asked.entityName.isEmpty ? try self.specification(of: asked) : asked
       specification.affectedStores = request.affectedStores
       _ = try batchEntity(specification.entityName)
-      let resolved = try resolved(specification, ofStored: true)
+      var steady: SteadyReading?
+      let resolved = try resolved(specification, ofStored: true, &steady)
+      steady?.release()
       let stores = bindings(for: resolved, specification)
       if stores.count > 1, resolved.limit > 0 || resolved.offset > 0 {
         throw CoreDataError(

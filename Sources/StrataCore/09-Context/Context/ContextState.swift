@@ -184,6 +184,8 @@ struct SavingState {
 struct DeletionState {
   /// Deleted objects whose delete rules have not been applied yet.
   var toPropagate: [ManagedObject] = []
+  /// A merge policy that is being asked has had delete rules applied: what follows from them has not been told.
+  var followInPolicy = false
   /// New objects that went while there were such deletions, which may still refer to them.
   var vanished: Set<ManagedObjectID> = []
   /// Whether objects may be deleted here because a batch has deleted their rows, and others may refer to them in pending edits.
@@ -258,8 +260,10 @@ struct UntoldRows {
 
 /// The event that is running.
 struct EventState {
-  /// An end-of-event job is on its way to the main queue.
+  /// An end-of-event job is on its way to the main queue, or `whenEdited` was told of an edit.
   var isEndScheduled = false
+  /// Told of the first edit of an event in a context without a queue: for modules that save by themselves.
+  var whenEdited: (() -> Void)?
   /// A `perform` block is running, whose end processes pending changes.
   private(set) var isRunning = false
   /// What the last fetch with relationships to prefetch has brought in: without this they would not be held until they are asked for. Until the `perform` block ends, the next such fetch, or `reset()`.
@@ -270,6 +274,8 @@ struct EventState {
   var told = ToldChanges()
   /// Told when undo or redo has changed objects: for modules that save by themselves.
   var whenTakenBack: (() -> Void)?
+  /// Told of objects that undo or redo is about to take out, before any of them leaves.
+  var willTakeOut: (([ManagedObject]) -> Void)?
 
   mutating func begin() { isRunning = true }
   mutating func end() {

@@ -42,12 +42,25 @@ struct EntityClasses {
 
 /// Entities of objects that were made without a context: they are in no store.
 enum UnattachedEntities {
-  /// Those that are known, with the schemas, which keep the models: such objects have nothing else that does.
-  private static let known = Mutex<[ObjectIdentifier: (bound: BoundEntity, schema: Schema)]>([:])
+  /// A class: a weak reference within a struct that is read out of a dictionary inside of `withLock` wrecks the stack in code that is not optimised (Swift 6.3).
+  private final class Known: @unchecked Sendable {
+    // Safe: weak references may be loaded from any thread, and this one is set once.
+    weak var bound: BoundEntity?
+    let identity: ObjectIdentifier
+
+    init(_ bound: BoundEntity) {
+      self.bound = bound
+      identity = ObjectIdentifier(bound)
+    }
+  }
+
+  /// By description, which what is bound keeps. What is bound is kept by its objects, and by the coordinators of its model.
+  private static let known = Mutex<[ObjectIdentifier: Known]>([:])
 
   /// The entity bound to no store; freezes its model. Traps when the model is wrong or the entity is in none.
   static func bound(_ entity: EntityDescription) -> BoundEntity {
-    if let known = known.withLock({ $0[ObjectIdentifier(entity)] }) { return known.bound }
+    let key = ObjectIdentifier(entity)
+    if let known = known.withLock({ $0[key]?.bound }) { return known }
     guard let model = entity.managedObjectModel else {
       trap("entity \(entity.name ?? "?") belongs to no model, so it has no objects")
     }
@@ -56,14 +69,29 @@ enum UnattachedEntities {
     guard let name = entity.name, let compiled = schema.entity(named: name) else {
       trap("entity \(entity.name ?? "?") is not of its own model")
     }
-    let bound: BoundEntity
+    let new: BoundEntity
     do {
-      bound = try BoundEntity(
-        entity: compiled,
+      new = try BoundEntity(
+        entity: compiled, of: schema,
         token: .token(storeIdentifier: ProvisionalStore.noStore, entity: compiled, in: schema),
-        stamp: RowStamp(layoutNumber: 0, entityCode: 0), storeIndex: -1)
+        stamp: RowStamp(layoutNumber: 0, entityCode: 0), storeIndex: -1, whenEnded: forget)
     } catch { trap("an object was made whose default values cannot be stored: \(error)") }
-    known.withLock { $0[ObjectIdentifier(entity)] = (bound, schema) }
+    // What loses the race ends outside of the lock, which its end takes.
+    let bound = known.withLock { known in
+      if let first = known[key]?.bound { return first }
+      known[key] = Known(new)
+      return new
+    }
+    // So that it is not made again for each object.
+    for coordinator in LivingCoordinators.all { coordinator.keep(unattached: bound) }
     return bound
+  }
+
+  /// What was bound to the description, and is called that, ends.
+  @Sendable private static func forget(_ entity: EntityDescription, _ identity: ObjectIdentifier) {
+    known.withLock { known in
+      let key = ObjectIdentifier(entity)
+      if known[key]?.identity == identity { known[key] = nil }
+    }
   }
 }

@@ -9,7 +9,7 @@ enum KeyedValues {
 
 extension ManagedObject {
   /// Core Data's code casts: `value(forKey: "age") as? Int`. A Swift `Int64` in an `Any` is an `Int64` and nothing else;
-  /// an `NSNumber` can be cast to every number that holds it.
+  /// an `NSNumber` can be cast to every number that holds it, and a `Decimal` to no other number, where an `NSDecimalNumber` can.
   final var speaksFoundation: Bool {
     context?.speaksFoundation ?? KeyedValues.speakFoundation.load(ordering: .relaxed)
   }
@@ -22,6 +22,7 @@ extension ManagedObject {
     case .double(let number): return NSNumber(value: number)
     case .float(let number): return NSNumber(value: number)
     case .boolean(let flag): return NSNumber(value: flag)
+    case .decimal(let number): return NSDecimalNumber(decimal: number)
     default: return value.anyValue
     }
   }

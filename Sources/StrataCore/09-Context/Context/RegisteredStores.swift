@@ -41,6 +41,7 @@ final class RegisteredStores {
   }
 
   private let hierarchyCount: Int
+  /// Nothing is taken out before the context ends, although a store may be removed: objects point to what its binding holds, without counting references.
   private var registered: [Registered?] = []
   private var places: [ObjectIdentifier: Place] = [:]
   private var lastPlace: (token: ObjectIdentifier, place: Place)?

@@ -30,9 +30,11 @@ final class ContextFetch {
     context.checkAccess(specification.entityName)
     context.flushAncestors()
     context.tellChanges()
-    var request = try context.resolved(specification)
+    // Aggregates of all objects in the condition are of the commit that is read.
+    var steady: SteadyReading?
+    var request = try context.resolved(specification, ofStored: false, &steady)
     try adjust(&request)
-    try self.init(request, specification, in: context)
+    try self.init(request, specification, in: context, steady: steady)
   }
 
   /// The same for a request whose names are resolved, in the middle of an event: tells nothing.

@@ -92,7 +92,8 @@ extension ManagedObjectContext {
     _ specification: FetchSpecification, isCount: Bool = false, _ explaining: FetchExplaining
   ) throws -> FetchExplanation {
     checkAccess(specification.entityName)
-    let (request, bindings) = try dictionaryRequest(specification, nil)
+    var steady: SteadyReading?
+    let (request, bindings) = try dictionaryRequest(specification, nil, &steady)
     if isCount, !request.isGrouped, !request.isDistinct {
       return try explainCountOfRows(specification, bindings, explaining)
     }
@@ -107,7 +108,9 @@ extension ManagedObjectContext {
       if explaining == .executing {
         let counters = FetchCounters()
         collector.counters = counters
-        let time = try ContinuousClock().measure { try collect(from: binding, into: collector) }
+        let time = try ContinuousClock().measure { [steady] in
+          try collect(from: binding, steady, into: collector)
+        }
         part?.execution = FetchExplanation.Execution(
           rowsExamined: counters.examined, entriesExamined: counters.entries,
           rowsReturned: counters.collected,
@@ -148,7 +151,8 @@ extension ManagedObjectContext {
   ) throws -> FetchExplanation {
     var explanation = FetchExplanation(stores: [])
     explanation.noun = "rows of values"
-    let counted = try countOfRows(specification)
+    var steady: SteadyReading?
+    let counted = try countOfRows(specification, &steady)
     for binding in bindings {
       let part = try reading(binding).explain(counted, mode: .count, isExecuting: explaining == .executing)
       if let part { explanation.stores.append(part) }

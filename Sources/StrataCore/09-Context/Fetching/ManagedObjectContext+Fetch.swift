@@ -206,10 +206,22 @@ extension ManagedObjectContext {
   }
 
   /// Names made slots.
-  /// - Parameter ofStored: Whether what is not saved has no say in aggregates of all objects in the condition.
-  func resolved(_ specification: FetchSpecification, ofStored: Bool = false) throws -> ResolvedFetchRequest {
+  /// - Parameters:
+  ///   - ofStored: Whether what is not saved has no say in aggregates of all objects in the condition.
+  ///   - steady: What the request is to be read through, where there are such aggregates: see `settling`.
+  func resolved(
+    _ specification: FetchSpecification, ofStored: Bool, _ steady: inout SteadyReading?
+  ) throws -> ResolvedFetchRequest {
     try requireStores()
-    return try settling(specification, ofStored: ofStored) { try ResolvedFetchRequest($0, schema: schema) }
+    return try settling(specification, ofStored: ofStored, &steady) {
+      try ResolvedFetchRequest($0, schema: schema)
+    }
+  }
+
+  /// The same for a request that is looked at only.
+  func resolved(_ specification: FetchSpecification) throws -> ResolvedFetchRequest {
+    var steady: SteadyReading?
+    return try resolved(specification, ofStored: false, &steady)
   }
 
   /// The stores a request goes to.

@@ -128,7 +128,7 @@ extension ManagedObject {
         return value
       }
       switch number {
-      case .integer, .double, .float, .boolean: return handedOut(number)
+      case .integer, .double, .float, .boolean, .decimal: return handedOut(number)
       default: return value
       }
     }

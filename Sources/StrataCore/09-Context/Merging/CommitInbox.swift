@@ -20,9 +20,15 @@ package final class CommitInbox: Sendable {
   private let waiting = Mutex(Waiting())
   private let isFilled = Atomic<Bool>(false)
   private let arrived: @Sendable () -> Void
+  /// Whether the context is used on the main queue.
+  let isOfMainQueue: Bool
 
-  /// `arrived` is called for the first commit that waits, on a thread of the store or one that saves; it must not wait, and must not keep the context.
-  package init(_ arrived: @escaping @Sendable () -> Void) { self.arrived = arrived }
+  /// `arrived` is called for the first commit that waits, on a thread of the store or one that saves; it must not wait, and must not keep the context. It is called as well when a
+  /// context above has saved elsewhere.
+  package init(isOfMainQueue: Bool = false, _ arrived: @escaping @Sendable () -> Void) {
+    self.isOfMainQueue = isOfMainQueue
+    self.arrived = arrived
+  }
 
   /// How many rows wait.
   var weight: Int { waiting.withLock { $0.weight } }
@@ -31,16 +37,26 @@ package final class CommitInbox: Sendable {
     let isFirst = waiting.withLock { waiting in
       defer {
         waiting.notices.append(notice)
-        waiting.weight += notice.count + 1
+        waiting.weight += notice.count + notice.changes.resaved.count + 1
         if waiting.weight > Self.mostRows {
-          for notice in waiting.notices { waiting.forgotten[notice.storeIndex] = notice.commitNumber }
+          for notice in waiting.notices {
+            // What wrote nothing has no number.
+            let known = waiting.forgotten[notice.storeIndex] ?? 0
+            waiting.forgotten[notice.storeIndex] = max(known, notice.commitNumber)
+          }
           (waiting.notices, waiting.weight) = ([], 0)
         }
+        // Within the lock: what is taken out meanwhile leaves no mark behind.
+        isFilled.store(true, ordering: .releasing)
       }
       return waiting.isEmpty
     }
-    isFilled.store(true, ordering: .releasing)
     if isFirst { arrived() }
+  }
+
+  /// A context above has saved, where the context may not be used: its layers have what is to be merged.
+  func noteReceived() {
+    if !isFilled.exchange(true, ordering: .acquiringAndReleasing) { arrived() }
   }
 
   /// Whether something waits.
@@ -51,7 +67,8 @@ package final class CommitInbox: Sendable {
   func takeAll() -> (forgotten: [Int: UInt64], notices: [CommitNotice])? {
     guard hasCommits else { return nil }
     return waiting.withLock { waiting in
-      isFilled.store(false, ordering: .relaxed)
+      // What a context above has saved before it said so is seen from here on.
+      _ = isFilled.exchange(false, ordering: .acquiringAndReleasing)
       defer { waiting = Waiting() }
       return (waiting.forgotten, waiting.notices)
     }
@@ -67,13 +84,14 @@ extension ManagedObjectContext {
     automaticallyMergesChangesFromParent = true
   }
 
-  /// Merges what siblings have committed since. Costs a load when that is nothing.
+  /// Merges what siblings have committed since, and what contexts above have saved elsewhere. Costs a load when that is nothing.
   @inline(__always)
   package final func mergeArrived() {
     // The context keeps its inbox: to ask it counts no references.
     guard let asked = inbox.map({ Unmanaged.passUnretained($0) }),
       asked._withUnsafeGuaranteedRef({ $0.hasCommits }), let (forgotten, notices) = inbox?.takeAll()
     else { return }
+    if strata.mustMerge { showReceived() }
     let unknown = forgotten.compactMap { coordinator.unknownNotice(ofStore: $0.key, upTo: $0.value) }
     merge(arrived: unknown + notices)
   }

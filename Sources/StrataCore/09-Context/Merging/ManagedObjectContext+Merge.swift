@@ -7,11 +7,13 @@ final class CommitListener: CommitObserver, @unchecked Sendable {
   // Safe: the reference is set once; loading a weak reference is atomic.
   private weak var context: ManagedObjectContext?
   private let queue: DispatchQueue?
+  private let isOfMainQueue: Bool
   private let inbox: CommitInbox?
 
   init(_ context: ManagedObjectContext) {
     self.context = context
     queue = context.queue.queue
+    isOfMainQueue = context.isOfMainQueue
     inbox = context.inbox
   }
 
@@ -19,7 +21,7 @@ final class CommitListener: CommitObserver, @unchecked Sendable {
   func coordinatorDidCommit(_ notice: CommitNotice) {
     if let inbox { return inbox.put(notice) }
     guard let queue else { return }
-    Errand.hand(to: queue) {
+    Errand.hand(to: queue, isForMainQueue: isOfMainQueue) {
       guard let context = self.context else { return }
       ThreadScope.current.run(in: context) { context.mergeBySlices(notice) }
     }
@@ -91,7 +93,10 @@ extension ManagedObjectContext {
       strata.knownRows.note(
         notice.changes.updates[written.lowerBound - inserts..<written.upperBound - inserts], in: binding)
     }
-    if places.lowerBound == 0 { mergeRelationships(notice, store, &merged) }
+    if places.lowerBound == 0 {
+      mergeRelationships(notice, store, &merged)
+      mergeResaved(notice, store, &merged)
+    }
     for place in places {
       if place < inserts {
         let change = notice.changes.inserts[place]
@@ -384,6 +389,17 @@ extension ManagedObjectContext {
       if known.isFault || known.isMarkedDeleted { continue }
       merged.refreshed.insert(id)
       changes.note(known, .refresh)
+    }
+  }
+
+  /// Saved elsewhere with the values that they had: named as when only their IDs are known (rule 181), also to who follows rows.
+  private func mergeResaved(
+    _ notice: CommitNotice, _ store: RegisteredStores.Registered, _ merged: inout MergedIdentifiers
+  ) {
+    for row in notice.changes.resaved {
+      guard let bound = store.binding.entities[row.entity] else { continue }
+      merged.updated.insert(ManagedObjectID(token: bound.token, primaryKey: row.primaryKey))
+      noteRow(row.primaryKey, bound, \.refreshed)
     }
   }
 

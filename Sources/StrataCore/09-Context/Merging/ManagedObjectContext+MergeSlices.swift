@@ -23,7 +23,8 @@ extension ManagedObjectContext {
     if notice.batch != nil, generation.isSet { return }
     let isUnderWay = !mergeBacklog.isEmpty
     mergeBacklog.notices.append(notice)
-    if parent == nil { generation.advance() }
+    // What wrote nothing moves none, either.
+    if parent == nil, notice.hasWritten { generation.advance() }
     // A slice that is on its way comes to it.
     if !isUnderWay { mergeNextSlice() }
   }

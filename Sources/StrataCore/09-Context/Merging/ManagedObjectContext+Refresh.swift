@@ -1,7 +1,7 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Reads the newest row of `object`, or makes it a fault that does.
+  /// Reads the newest row of `object`, or makes it a fault that does; in a context that is pinned to a query generation the row of that generation.
   ///
   /// A new object has no row and stays new: its edits stay when they are to be merged, otherwise it becomes a fault with the values it
   /// was made with.

@@ -11,7 +11,8 @@ extension ManagedObject {
     state.becomeStored()
     if context?.isUnstored(unsaved) == true { state.becomeUnstored() }
     keepUnsavedValues(of: unsaved)
-    if let values = unsaved.transients?.values {
+    // Those of a context below stay there (rule 165).
+    if let values = unsaved.transients?.values, isOwn || context?.strata.holds(unsaved) == true {
       // What was set here lies above.
       let isBeneath = !state.isDisjoint(with: .ownChange)
       transients = (transients ?? [:]).merging(values) { isBeneath ? $0 : $1 }

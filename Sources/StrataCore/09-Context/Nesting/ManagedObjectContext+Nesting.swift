@@ -35,7 +35,7 @@ extension ManagedObjectContext {
   private func flushIfAccessible() {
     var context: ManagedObjectContext? = self
     while let next = context {
-      if next.isAccessible, next.changes.hasNoted || !next.unpublished.isEmpty || next.strata.mustMerge {
+      if next.isAtHand, next.changes.hasNoted || !next.unpublished.isEmpty || next.strata.mustMerge {
         next.tellChanges()
       }
       context = next.parent

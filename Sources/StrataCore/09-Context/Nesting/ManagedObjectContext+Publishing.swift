@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   /// There is a context above this one. Called on any thread.
   func becomeParent() {
     strata.startPublishing()
-    if isAccessible { tellChanges() }
+    if isAtHand { tellChanges() }
   }
 
   /// A block is over: what it has edited is there for children, although it is not reported (rule 4).
@@ -88,7 +88,11 @@ extension ManagedObjectContext {
             if record.draft != nil { object.state.shareDraft() }
             records.append(record)
           } else if takesBack {
-            records.append(CapturedRecord(nil, object.boundReference, object.primaryKey))
+            // What an object points to that has left is held by the object, and not by the context.
+            records.append(
+              isHere
+                ? CapturedRecord(nil, object.boundReference, object.primaryKey)
+                : CapturedRecord(nothingAt: object.place))
           }
         } catch {
           // Captured when its row can be read.

@@ -8,11 +8,8 @@ extension ManagedObjectContext {
   /// queue already, and then all of it is reported before the child's `save()` returns; else as a job there (contexts 6); a
   /// confinement context has no queue and finds it when it is used next.
   func scheduleMerge() {
-    if isAccessible {
-      drainReceived()
-      tellReceived(all: true)
-      return
-    }
+    if isAtHand { return showReceived() }
+    inbox?.noteReceived()
     queue.queue?.async { [weak self] in
       guard let self else { return }
       self.runAsEvent {}
@@ -20,6 +17,14 @@ extension ManagedObjectContext {
   }
 
   // MARK: On this context's queue
+
+  /// Brings what children have saved into the objects here, and reports all of it at once.
+  func showReceived() {
+    drainReceived()
+    tellReceived(all: true)
+    // Records of which there is no object here are edits nevertheless.
+    if event.whenEdited != nil { noteFirstEdit() }
+  }
 
   /// Brings what children have saved into the objects here, and reports it.
   func mergeReceived() {
@@ -38,6 +43,7 @@ extension ManagedObjectContext {
     // What children have changed of new objects comes into these.
     saving.encodingAhead?.wait()
     for save in strata.takeReceived() {
+      if changes.remembersGone { recallGone(linkedBy: save) }
       let lost = goneForGood(among: save)
       deletions.vanished.formUnion(lost)
       defer { deletions.vanished.subtract(lost) }
@@ -89,6 +95,27 @@ extension ManagedObjectContext {
     for (number, members) in change.edges {
       let hierarchy = schema.relationships[number].destinationHierarchy
       for (member, position) in members where position != MemberChanges.removed { note(member, hierarchy) }
+    }
+  }
+
+  /// New records that had gone before this context's last save, and which a child leads something to only now, count as gone since.
+  private func recallGone(linkedBy save: [StratumRow]) {
+    for change in save where change.kind != .delete {
+      // In a store of the program's own a reference names a record again: one that had gone may be there by now.
+      guard let binding = coordinator.binding(change.bound.storeIndex), binding.contextual == nil else {
+        continue
+      }
+      func recall(_ bits: UInt64) {
+        guard bits != 0, let bound = binding.entity(code: Reference.entityCode(bits)) else { return }
+        changes.recallGone(bound, Reference.primaryKey(bits))
+      }
+      if change.kind == .update { changes.recallGone(change.bound, change.primaryKey) }
+      for relationship in change.bound.entity.relationships where change.changesReference(relationship) {
+        recall(change.row?.reference(relationship, change.bound) ?? 0)
+      }
+      for members in change.edges.values {
+        for (member, position) in members where position != MemberChanges.removed { recall(member) }
+      }
     }
   }
 

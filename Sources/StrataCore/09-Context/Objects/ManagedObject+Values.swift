@@ -51,12 +51,7 @@ extension ManagedObject {
   /// Here for code written for Core Data: accessors need no bracket.
   public final func didAccessValue(forKey key: String?) {}
 
-  /// Says that `key` is about to change: the object counts as changed.
-  public final func willChangeValue(forKey key: String) {
-    willChangeValue(forKey: key, remembersRelated: true)
-  }
-
-  /// The same; `remembersRelated` is false where what comes and goes is told afterwards.
+  /// What `willChangeValue(forKey:)` does; `remembersRelated` is false where what comes and goes is told afterwards.
   package final func willChangeValue(forKey key: String, remembersRelated: Bool) {
     context?.checkAccess(home.token.entityName)
     fire()
@@ -66,9 +61,8 @@ extension ManagedObject {
     if remembersRelated { rememberRelated(slot) }
   }
 
-  /// Says that `key` has been changed through `setPrimitiveValue`: the change is noticed from here on, and the other ends of a relationship follow
-  /// what has come and gone since `willChangeValue(forKey:)` (rule 210).
-  public final func didChangeValue(forKey key: String) {
+  /// What `didChangeValue(forKey:)` does.
+  package final func endChange(ofKey key: String) {
     guard let slot = home.entity.slot(named: key), !home.entity.derivedSlots.contains(slot) else { return }
     context?.willChange(self)
     relateAnnounced(slot)
@@ -256,6 +250,7 @@ extension ManagedObject {
   /// The one way an attribute is edited.
   final func edit(_ slot: Int, _ value: AttributeValue, isFired: Bool = false) {
     if isFired { checkConfinementHere() } else { willAccess(slot) }
+    announceChange(slot)
     observedWillChange(slot, to: value)
     if !state.contains(.awaking), recordsUndo { context?.willChange(self) }
     ensureEditableDraft()
@@ -270,7 +265,9 @@ extension ManagedObject {
       noteSilentEdit(slot)
     }
     // Whoever sets a reference has its other end to set yet.
-    if !isFired { observedDidChange(slot) }
+    if isFired { return }
+    observedDidChange(slot)
+    announceChanged(slot)
   }
 
   /// Whether an undo manager is to know what the object was. Counts no references.
@@ -327,18 +324,24 @@ extension ManagedObject {
       refusal = fitting.refusal
     }
     willAccess(slot)
+    announceChange(slot)
     if !state.contains(.awaking) { context?.willChange(self) }
     storeTransient(value, slot)
     refusal?()
     if !state.contains(.awaking) { noteChangeBesideValues() }
-    if !isRelationship { observedDidChange(slot) }
+    if isRelationship { return }
+    observedDidChange(slot)
+    announceChanged(slot)
   }
 
   /// Sets a transient value without notifying observers.
   final func storeTransient(_ value: Any?, _ slot: Int) {
     claim()
     transients = transients ?? [:]
-    transients?[slot] = value ?? (home.transientDefaults[slot] == nil ? nil : ExplicitNil())
+    // In a child an absent value is one that it has not set: what lies below keeps its own.
+    transients?[slot] =
+      value
+      ?? (home.transientDefaults[slot] == nil && context?.parent == nil ? nil : ExplicitNil())
   }
 
   /// The value of a transient attribute: its default until one is set.

@@ -34,7 +34,8 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// What the object is to its context.
   @exclusivity(unchecked) @usableFromInline final var state = ObjectState()
   /// The entity in its store (in no store, for an object made without a context). Nil only while the object is being made.
-  /// Unmanaged: immortal, and not worth counting references for.
+  /// Unmanaged: an object in a context counts no reference, since the context holds what its objects point to; one in no context does, see `holdsHome`.
+  /// Set by `lead(to:)`; directly only for an object that has none yet and is put into a context at once.
   @exclusivity(unchecked) final var boundReference: Unmanaged<BoundEntity>?
   @exclusivity(unchecked) final var primaryKey: UInt64 = 0
   /// Unmanaged: cleared by the context itself, in `deinit` and whenever it lets an object go; so never dangling.
@@ -42,6 +43,8 @@ open class ManagedObject: NSObject, SlotDeclaring {
   final var context: ManagedObjectContext? {
     get { contextReference?.takeUnretainedValue() }
     set {
+      // While the context still holds it.
+      if newValue == nil { holdHome() }
       contextReference = newValue.map { .passUnretained($0) }
       if state.contains(.observed) { observedContextDidChange() }
     }
@@ -64,8 +67,21 @@ open class ManagedObject: NSObject, SlotDeclaring {
   @exclusivity(unchecked) private final var rowOwner: RowSlab?
   @exclusivity(unchecked) private final var rowBase: UnsafeRawPointer?
   @exclusivity(unchecked) private final var rowCount: Int32 = 0
-  /// What a save did to the object, while it calls `didSave()`. Takes no room: it stands before a pointer.
-  @exclusivity(unchecked) final var savedAs = SavedAs.nothing
+  /// What a save did to the object, while it calls `didSave()`.
+  final var savedAs: SavedAs {
+    @inline(__always) get { SavedAs(rawValue: marks & ~Self.homeMark) ?? .nothing }
+    @inline(__always) set { marks = marks & Self.homeMark | newValue.rawValue }
+  }
+  /// Whether the object counts a reference to `boundReference`. It does in no context; in one it may.
+  private final var holdsHome: Bool {
+    @inline(__always) get { marks & Self.homeMark != 0 }
+    @inline(__always) set { marks = newValue ? marks | Self.homeMark : marks & ~Self.homeMark }
+  }
+  // `savedAs`, and in the highest bit `holdsHome`. Takes no room: it stands before a pointer.
+  @exclusivity(unchecked) private final var marks: UInt8 = 0
+  private static var homeMark: UInt8 {
+    @inline(__always) get { 0x80 }
+  }
   // The parts of `keeperHead`, which take no room either.
   @exclusivity(unchecked) private final var keeperHigh: UInt8 = 0
   @exclusivity(unchecked) private final var keeperLow: UInt16 = 0
@@ -86,6 +102,10 @@ open class ManagedObject: NSObject, SlotDeclaring {
       storedDraft = newValue
       state.ownDraft()
       edits = newValue?.pointers
+      // Setters of objects with a draft take the slow half where the class is to hear of changes, whoever has made the draft.
+      if newValue != nil, boundReference?._withUnsafeGuaranteedRef({ $0.announcesChanges }) == true {
+        state.beginAnnouncing()
+      }
     }
   }
   @exclusivity(unchecked) private final var storedDraft: RowDraft?
@@ -127,6 +147,25 @@ open class ManagedObject: NSObject, SlotDeclaring {
   private static var noTable: UnsafePointer<UInt32> {
     // An address that is not zero makes a pointer.
     UnsafePointer(bitPattern: MemoryLayout<UInt32>.alignment)!
+  }
+
+  deinit { if holdsHome { boundReference?.release() } }
+
+  /// Points to `bound`, which whoever calls holds, from now on.
+  final func lead(to bound: BoundEntity) {
+    let former = holdsHome ? boundReference : nil
+    boundReference = .passUnretained(bound)
+    holdsHome = false
+    if contextReference == nil { holdHome() }
+    former?.release()
+  }
+
+  /// The object keeps what it points to by itself: it is in no context, or about to be in none.
+  @inline(__always)
+  private final func holdHome() {
+    guard !holdsHome, let boundReference else { return }
+    _ = boundReference.retain()
+    holdsHome = true
   }
 
   /// The names of the entity's properties in slot order, whose numbers the accessors of a subclass use: inherited properties first, then
@@ -322,6 +361,28 @@ open class ManagedObject: NSObject, SlotDeclaring {
   open func willTurnIntoFault() {}
   /// Called after the object became a fault.
   open func didTurnIntoFault() {}
+
+  // MARK: Changes that are announced
+
+  /// Says that `key` is about to change: the object counts as changed. Accessors need no such bracket.
+  ///
+  /// Where a class overrides this method or `didChangeValue(forKey:)`, setters call both around each change of an attribute or a to-one relationship, inverses included,
+  /// whoever sets it: an accessor, `setValue(_:forKey:)` or another object's relationship. They do so neither for to-many relationships nor for what a merge, a refresh, an undo or
+  /// `awakeFromFetch()` changes. Call super.
+  /// Setting the same attribute inside calls `didChangeValue(forKey:)` again, not this method; do not set a relationship in its own announcement.
+  open func willChangeValue(forKey key: String) {
+    if isAnnouncing(key) { return }
+    willChangeValue(forKey: key, remembersRelated: true)
+  }
+
+  /// Says that `key` has been changed through `setPrimitiveValue`: the change is noticed from here on, and the other ends of a relationship follow
+  /// what has come and gone since `willChangeValue(forKey:)` (rule 210).
+  ///
+  /// May be overridden, see `willChangeValue(forKey:)`. Call super.
+  open func didChangeValue(forKey key: String) {
+    if isAnnouncing(key) { return }
+    endChange(ofKey: key)
+  }
 
   // MARK: Validation hooks
 

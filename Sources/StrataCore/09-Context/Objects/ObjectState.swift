@@ -69,6 +69,10 @@
     static let draftShared = Flags(rawValue: 1 << 29)
     /// Noted for the next did-change notification, and finished for children as it is.
     static let flushed = Flags(rawValue: 1 << 30)
+    /// Setters call the class before and after each change: see `ChangeOverrides`.
+    static let announcing = Flags(rawValue: 1 << 31)
+    /// A setter has somebody to tell.
+    static let observedOrAnnouncing: Flags = [.observed, .announcing]
 
     /// An object in one of these states is kept by its context.
     static let pending: Flags = [
@@ -109,7 +113,7 @@
       && flags.rawValue & (Flags.inserted.rawValue | Flags.updated.rawValue) != 0
       && flags.rawValue
         & (Flags.fault.rawValue | Flags.awaking.rawValue | Flags.deleted.rawValue | Flags.observed.rawValue
-          | Flags.draftShared.rawValue | Flags.flushed.rawValue) == 0
+          | Flags.draftShared.rawValue | Flags.flushed.rawValue | Flags.announcing.rawValue) == 0
   }
 
   /// Whether nothing leads to the object any more, although references to it may be pending.
@@ -283,6 +287,7 @@
 
   mutating func beginObserved() { flags.insert(.observed) }
   mutating func endObserved() { flags.remove(.observed) }
+  mutating func beginAnnouncing() { flags.insert(.announcing) }
   mutating func becomeLoose() { flags.insert(.loose) }
   mutating func endLoose() { flags.remove(.loose) }
 }

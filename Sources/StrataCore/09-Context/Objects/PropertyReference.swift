@@ -40,7 +40,7 @@ public struct PropertyReference: ~Copyable, @unchecked Sendable {
 
   /// Immortal.
   @usableFromInline struct Entry {
-    /// Stands for the entity: immortal memory that no other entity has.
+    /// Stands for the entity: immortal memory that only entities have whose properties are the same.
     @usableFromInline let table: UnsafePointer<UInt32>
     @usableFromInline let place: PropertyPlace
     /// The slot's word in the table: its kind and where its value lies in rows; 0 for a fetched property.

@@ -18,6 +18,8 @@ final class ObjectObservation {
   var seen: [Int: Seen] = [:]
   /// Who is told of every change.
   var watched = WatchedProperties()
+  /// By slot, how many setters, one inside of the other, have announced a change that is not over.
+  var announced: [Int: Int] = [:]
 
   var isInUse: Bool { !seen.isEmpty || !watched.isEmpty }
 

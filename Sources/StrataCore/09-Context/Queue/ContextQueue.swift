@@ -50,7 +50,7 @@ struct ContextQueue: Sendable {
   /// The thread that made a confined context.
   private let owner: UInt
   /// Whether any thread may use the context, one after another.
-  private let isForAnyone: Bool
+  let isForAnyone: Bool
 
   init(_ type: ConcurrencyType, isForAnyone: Bool = false) {
     self.type = type

@@ -81,6 +81,16 @@ extension ManagedObjectContext {
   /// Whether the caller is on the context's queue.
   var isAccessible: Bool { ThreadScope.currentHolds(self) || queue.isOwnedByCaller }
 
+  /// Whether the calling thread may bring into the context what others have done. As ``isAccessible``, but for a context that any thread may use: that may be in use on
+  /// another one, unless the caller is where it is known to be used, or runs no block that a context above it has on a queue of its own.
+  var isAtHand: Bool {
+    if ThreadScope.currentHolds(self) { return true }
+    guard queue.isOwnedByCaller else { return false }
+    guard queue.isForAnyone else { return true }
+    if inbox?.isOfMainQueue == true { return ContextQueue.isOnMainQueue }
+    return !ThreadScope.current.runsAlone(above: self)
+  }
+
   private func trapForeignAccess(_ entity: String?) -> Never {
     trapForeignAccess(to: entity.map { "An object of entity \($0) in \(description)" } ?? "\(description)")
   }
@@ -110,7 +120,7 @@ extension ManagedObjectContext {
   @_disfavoredOverload public func perform(_ block: @escaping @Sendable () -> Void) {
     guard let queue = queue.queue else { trapHasNoQueue("perform") }
     flushCurrentContext()
-    Errand.hand(to: queue) { self.runAsEvent(block) }
+    Errand.hand(to: queue, isForMainQueue: isOfMainQueue) { self.runAsEvent(block) }
   }
 
   /// Runs `block` on the context's queue and waits for it. May be called from any thread, and re-entrantly: inside the
@@ -217,12 +227,15 @@ extension ManagedObjectContext {
     }
     guard let queue = queue.queue else { trapHasNoQueue("perform") }
     flushCurrentContext()
-    Errand.hand(to: queue, { self.runAsEvent(job) }, then: then)
+    Errand.hand(to: queue, isForMainQueue: isOfMainQueue, { self.runAsEvent(job) }, then: then)
   }
+
+  /// Whether the main queue runs the context's blocks.
+  var isOfMainQueue: Bool { queue.type == .mainQueue }
 
   /// Runs one enqueued block as an event of its own.
   func runAsEvent<R>(_ block: () -> R) -> R {
-    ThreadScope.current.run(in: self) {
+    func run() -> R {
       event.begin()
       // What children have saved comes before any block (contexts 6).
       if strata.mustMerge { mergeReceived() }
@@ -232,6 +245,8 @@ extension ManagedObjectContext {
       endFaultCounts()
       return result
     }
+    let scope = ThreadScope.current
+    return queue.type == .privateQueue ? scope.runAlone(in: self, run) : scope.run(in: self, run)
   }
 
   /// Work handed to another context is a flush point of the current one (contexts 5).

@@ -23,7 +23,7 @@ extension ManagedObjectContext: SerialExecutor {
     }
     let job = UnownedJob(job)
     // The job itself has its task go on elsewhere: who then gives up the actor may find the context held for a moment.
-    Errand.hand(to: queue) {
+    Errand.hand(to: queue, isForMainQueue: isOfMainQueue) {
       self.runAsEvent { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
   }

@@ -13,6 +13,9 @@ final class ThreadScope {
   /// stay usable inside.
   @exclusivity(unchecked) private(set) var servesMainQueue = false
 
+  /// True in a block that a private queue runs by itself, for which nobody waits: contexts that belong to no thread may be in use on another one meanwhile.
+  @exclusivity(unchecked) private(set) var runsAlone = false
+
   /// True while a context makes objects from rows, so that `init(entity:insertInto:)` knows not to make a new record.
   @exclusivity(unchecked) private var isMaterializing = false
 
@@ -74,6 +77,27 @@ final class ThreadScope {
     entered.append(context)
     defer { entered.removeLast() }
     return try body()
+  }
+
+  /// Runs `body`, for which nobody waits, on a private queue with `context` as the current one.
+  func runAlone<R>(in context: ManagedObjectContext, _ body: () throws -> R) rethrows -> R {
+    let outer = runsAlone
+    runsAlone = true
+    defer { runsAlone = outer }
+    return try run(in: context, body)
+  }
+
+  /// Whether a private queue runs, by itself, a block that has entered a context above `context`.
+  func runsAlone(above context: ManagedObjectContext) -> Bool {
+    guard runsAlone else { return false }
+    return entered.contains { one in
+      var next = one.parent
+      while let below = next {
+        if below === context { return true }
+        next = below.parent
+      }
+      return false
+    }
   }
 
   /// Runs `body`, for which the caller of `performAndWait` waits, with `context` as the current one.

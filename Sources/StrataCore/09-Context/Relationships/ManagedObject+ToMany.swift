@@ -253,7 +253,14 @@ extension ManagedObject {
           if member.draft?.isChanged(inverse.slot) != true { $0.removeMember(relationship, member) }
         }
       }
-      if isMember { member.setRelatedObject(inverse, nil) }
+      if isMember {
+        member.setRelatedObject(inverse, nil)
+      } else if isAddedHereAlone(relationship, member) {
+        claim()
+        context.willChange(self)
+        relationState(relationship).remove(member.referenceBits)
+        noteRelationChange()
+      }
       return
     }
     claim()
@@ -268,6 +275,18 @@ extension ManagedObject {
     }
     member.changingState(inverse).remove(referenceBits)
     member.noteRelationChange()
+  }
+
+  /// Whether a primitive setter has added `member`, which does not lead back here: it is shown, and belongs to the relationship only when a setter adds it (rule 210).
+  private final func isAddedHereAlone(_ relationship: RelationshipSchema, _ member: ManagedObject) -> Bool {
+    let bits = member.referenceBits
+    guard let inverse = context?.schema.inverse(of: relationship), !inverse.isToMany,
+      let state = relations?.known(relationship),
+      let last = state.lastChange(bits), !last.isRemoval,
+      // One that was only placed anew need not be read.
+      !state.baseContains(bits)
+    else { return false }
+    return member.reference(inverse) != referenceBits
   }
 
   /// Whether something belongs to the relationship could not be read: the save finds out, and does what is to be done.
@@ -315,7 +334,7 @@ extension ManagedObject {
     var present = Set<ObjectIdentifier>(minimumCapacity: old.count)
     for object in old {
       if wanted.contains(ObjectIdentifier(object)) {
-        present.insert(ObjectIdentifier(object))
+        if !isAddedHereAlone(relationship, object) { present.insert(ObjectIdentifier(object)) }
       } else {
         removeMember(relationship, object)
       }

@@ -71,11 +71,13 @@ extension ManagedObject {
 
   /// Sets a to-one relationship and the other end with it, at once (rules 208, 209).
   final func setRelatedObject(_ relationship: RelationshipSchema, _ new: ManagedObject?) {
-    linkObject(relationship, new)
+    let isAnnounced = linkObject(relationship, new)
     observedDidChange(relationship.slot)
+    if isAnnounced { announceChanged(relationship.slot) }
   }
 
-  private final func linkObject(_ relationship: RelationshipSchema, _ new: ManagedObject?) {
+  /// - Returns: whether a change has been announced that is not over.
+  private final func linkObject(_ relationship: RelationshipSchema, _ new: ManagedObject?) -> Bool {
     let context = contextForLinking(relationship, to: new)
     fire()
     // Whatever children have saved of the object comes first.
@@ -86,11 +88,11 @@ extension ManagedObject {
       let isForeign = new.map { $0.home.storeIndex != home.storeIndex } ?? false
       storeReference(isForeign ? 0 : new?.referenceBits ?? 0, relationship)
       if let new, isForeign { addForeign(relationship, new) }
-      return
+      return false
     }
     if let new, new.home.storeIndex != home.storeIndex {
       setForeign(relationship, new)
-      return
+      return false
     }
     if relations?.crossesStores == true { dropForeign(relationship) }
     // An object whose row could not be read leaves the owner that the row names as soon as it can be.
@@ -99,16 +101,17 @@ extension ManagedObject {
     if old == bits, !isFault {
       // A new object has been given it all the same: batches ask what that was.
       if bits == 0, !relationship.isTransient { context.givenSlots?.note(relationship.slot, of: self) }
-      return
+      return false
     }
-    storeReference(bits, relationship)
+    storeReference(bits, relationship, isLinking: true)
     if let new { context.hold(new, by: self, relationship) }
-    guard let inverse = context.schema.inverse(of: relationship) else { return }
+    guard let inverse = context.schema.inverse(of: relationship) else { return true }
     if inverse.isToMany {
       moveMembership(inverse, from: old, to: new, context)
     } else {
       movePartnership(relationship, inverse, from: old, to: new, context)
     }
+    return true
   }
 
   /// The common case of an import, without counting references: a new object that refers to nothing yet is given an object of
@@ -116,7 +119,7 @@ extension ManagedObject {
   ///
   /// - Returns: whether it was that case; if not, nothing has happened.
   final func linkNew(_ slot: Int, to other: ManagedObject, _ edits: RowDraft.Pointers) -> Bool {
-    guard state.isDisjoint(with: .observed), let contextReference, let boundReference,
+    guard state.isDisjoint(with: .observedOrAnnouncing), let contextReference, let boundReference,
       let otherBound = other.boundReference,
       other.contextReference?.toOpaque() == contextReference.toOpaque(), snapshot == nil,
       !edits.header.pointee.present.contains(slot), relations?.crossesStores != true,
@@ -143,14 +146,17 @@ extension ManagedObject {
     }
   }
 
-  /// The value alone, without the other end.
-  final func storeReference(_ bits: UInt64, _ relationship: RelationshipSchema) {
+  /// The value alone, without the other end. `isLinking` when the caller sets that, and announces the change afterwards.
+  final func storeReference(
+    _ bits: UInt64, _ relationship: RelationshipSchema, isLinking: Bool = false
+  ) {
     context?.noteReference(from: self, relationship, bits)
     if relationship.isTransient {
       setTransient(bits == 0 ? nil : bits, relationship.slot, isRelationship: true)
     } else {
       edit(relationship.slot, bits == 0 ? .null : .reference(bits), isFired: true)
     }
+    if !isLinking { announceChanged(relationship.slot) }
   }
 
   /// An object of another store: remembered, so that the save can refuse it (rule 146).

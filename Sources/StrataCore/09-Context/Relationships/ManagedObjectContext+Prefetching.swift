@@ -107,8 +107,10 @@ extension ManagedObjectContext {
       for key in keyPath.split(separator: ".", omittingEmptySubsequences: false) {
         guard let slot = entity.slot(named: String(key)), let relationship = entity.relationship(slot: slot)
         else {
-          throw FetchError(
+          var error = FetchError(
             reason: .unknownKey, entityName: entity.name, key: String(key), part: .prefetchedKeyPath(keyPath))
+          error.similarKey = SimilarNames.nearest(String(key), among: entity.relationships.map(\.name))
+          throw error
         }
         owners = try prefetch(relationship, of: owners)
         loaded += owners

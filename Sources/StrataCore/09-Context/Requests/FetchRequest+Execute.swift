@@ -115,7 +115,9 @@ extension ManagedObjectContext {
       }
       let first = String(name.prefix { $0 != "." })
       guard let slot = entity.slot(named: name) ?? entity.slot(named: first) else {
-        throw refuse(.unknownKey, name)
+        var error = refuse(.unknownKey, name)
+        error.similarKey = entity.similarProperty(name)
+        throw error
       }
       if entity.relationship(slot: slot)?.isToMany == true { throw refuse(.toManyColumn, name) }
     }

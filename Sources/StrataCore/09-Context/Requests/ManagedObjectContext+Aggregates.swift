@@ -7,44 +7,63 @@ import Foundation
 //   a condition that asks for many values where there is one ─▶ the aggregates of all objects, each found ─▶ the condition with these values
 // ```
 //
+// The values and what is found by them are of one commit of each store: both are read through the same `SteadyReading`.
+//
 // Other requests are resolved as they are, and cost nothing more.
 
 extension ManagedObjectContext {
   /// What `resolve` makes of a request, perhaps with the values of its aggregates in their place.
   ///
   /// On the context's queue. Tells nothing: edits that are to count have been told before.
-  /// - Parameter ofStored: Whether what is not saved takes no part, as in batches and rows of values.
+  /// - Parameters:
+  ///   - ofStored: Whether what is not saved takes no part, as in batches and rows of values.
+  ///   - steady: What the aggregates are read through. Made when there are any and it is nil; the request is to be read through it, too.
   /// - Throws: what `resolve` throws; `FetchError` for an aggregate that cannot be made of such values, and for a sum that is too large.
   func settling<R>(
-    _ specification: FetchSpecification, ofStored: Bool, _ resolve: (FetchSpecification) throws -> R
+    _ specification: FetchSpecification, ofStored: Bool, _ steady: inout SteadyReading?,
+    _ resolve: (FetchSpecification) throws -> R
   ) throws -> R {
     do { return try resolve(specification) } catch let error as FetchError {
       let predicate: FetchPredicate? = specification.predicate
       guard case .notMany = error.reason, error.part == .predicate, let predicate else { throw error }
+      let reading = steadyReading(&steady, ofStored: ofStored)
       var settled = specification
       settled.predicate = try predicate.rewritten { part, _ in
-        try self.settled(part, specification, ofStored: ofStored)
+        try self.settled(part, specification, ofStored: ofStored, reading)
       }
       return try resolve(settled)
     }
   }
 
-  /// The same for an expression about the request's objects.
+  /// The same for an expression about the request's stored objects.
   func settling<R>(
-    _ expression: FetchExpression, of specification: FetchSpecification,
+    _ expression: FetchExpression, of specification: FetchSpecification, _ steady: inout SteadyReading?,
     _ resolve: (FetchExpression) throws -> R
   ) throws -> R {
     do { return try resolve(expression) } catch let error as FetchError {
       guard case .notMany = error.reason else { throw error }
+      let reading = steadyReading(&steady, ofStored: true)
       return try resolve(
-        expression.rewritten { part, _ in try self.settled(part, specification, ofStored: true) })
+        expression.rewritten { part, _ in
+          try self.settled(part, specification, ofStored: true, reading)
+        })
     }
   }
 
+  /// What there is, or a new one: with the unsaved rows that there are now, unless they take no part.
+  private func steadyReading(_ steady: inout SteadyReading?, ofStored: Bool) -> SteadyReading {
+    if let steady { return steady }
+    let new =
+      ofStored
+      ? SteadyReading(self, ownLayers: [], layersBelow: []) : SteadyReading(self, isHeld: true)
+    steady = new
+    return new
+  }
+
   /// The value of an aggregate of all objects; nil for every other expression.
-  private func settled(_ part: FetchExpression, _ specification: FetchSpecification, ofStored: Bool) throws
-    -> FetchExpression?
-  {
+  private func settled(
+    _ part: FetchExpression, _ specification: FetchSpecification, ofStored: Bool, _ steady: SteadyReading
+  ) throws -> FetchExpression? {
     guard let (aggregate, values) = part.aggregated,
       let entity = schema.entity(named: specification.entityName)
     else { return nil }
@@ -62,8 +81,9 @@ extension ManagedObjectContext {
     all.includesPendingChanges = specification.includesPendingChanges
     all.affectedStores = specification.affectedStores
     if !ofStored {
-      let fetch = try ContextFetch(try ResolvedFetchRequest(all, schema: schema), all, in: self)
-      defer { fetch.endReading() }
+      // It does not end the reading, which goes on with the request itself.
+      let fetch = try ContextFetch(
+        try ResolvedFetchRequest(all, schema: schema), all, in: self, steady: steady)
       if !fetch.overlay.isEmpty || !one.isLocal && fetch.seesUnsaved {
         var accumulator = AggregateAccumulator(aggregate, zero: zero)
         try throwingFailures { try fetch.forEachValue(one) { accumulator.add($0) } }
@@ -77,7 +97,9 @@ extension ManagedObjectContext {
     }
     // In the stores, where the ends of an index may tell it.
     all.propertiesToFetch = [.expression("value", whole)]
-    guard let row = try fetchDictionaries(all).first, case .value(let value) = row[0] else { return nil }
+    guard let row = try fetchDictionaries(all, steady: steady).first, case .value(let value) = row[0] else {
+      return nil
+    }
     return .constant(value)
   }
 }

@@ -93,7 +93,10 @@ extension ManagedObjectContext {
     let specification = try specification(of: request)
     if T.fetchResultType == .dictionary {
       try requireStores()
-      _ = try settling(specification, ofStored: true) { try ResolvedDictionaryRequest($0, schema: schema) }
+      var steady: SteadyReading?
+      _ = try settling(specification, ofStored: true, &steady) {
+        try ResolvedDictionaryRequest($0, schema: schema)
+      }
     } else {
       let resolved = try resolved(specification)
       _ = try prefetch(specification.relationshipKeyPathsForPrefetching, of: [], resolved.entity)

@@ -21,27 +21,32 @@ extension ManagedObjectContext {
   }
 
   func fetchDictionaries(
-    _ specification: FetchSpecification, _ monitor: FetchMonitor? = nil
+    _ specification: FetchSpecification, _ monitor: FetchMonitor? = nil, steady: SteadyReading? = nil
   ) throws -> [FetchedDictionary] {
     checkAccess(specification.entityName)
-    let (request, bindings) = try dictionaryRequest(specification, monitor)
+    var steady = steady
+    let (request, bindings) = try dictionaryRequest(specification, monitor, &steady)
     let collector = DictionaryCollector(request)
-    for binding in bindings { try collect(from: binding, into: collector) }
+    for binding in bindings { try collect(from: binding, steady, into: collector) }
     return try collector.finish()
   }
 
   /// Hands what one store has to a collector.
-  func collect(from binding: StoreBinding, into collector: DictionaryCollector) throws {
+  /// - Parameter steady: What the store is read through together with other reads of the same operation; nil when it is alone.
+  func collect(
+    from binding: StoreBinding, _ steady: SteadyReading?, into collector: DictionaryCollector
+  ) throws {
+    let source = try steady?.reading(binding) ?? reading(binding)
     statistics.fetches += 1
     collector.begin(binding.store.identifier) { bits in
       binding.entity(code: Reference.entityCode(bits)).map {
         ManagedObjectID(token: $0.token, primaryKey: Reference.primaryKey(bits))
       }
     }
-    guard Watching.concerns(.fetches) else { return try reading(binding).collect(into: collector) }
+    guard Watching.concerns(.fetches) else { return try source.collect(into: collector) }
     let start = ContinuousClock.now
     do {
-      try reading(binding).collect(into: collector)
+      try source.collect(into: collector)
     } catch {
       tellValues(collector, of: binding, ContinuousClock.now - start, error: error)
       throw error
@@ -52,32 +57,39 @@ extension ManagedObjectContext {
   /// How many rows of values there would be.
   func countDictionaries(_ specification: FetchSpecification, _ monitor: FetchMonitor? = nil) throws -> Int {
     checkAccess(specification.entityName)
-    let (request, bindings) = try dictionaryRequest(specification, monitor)
-    if request.isGrouped || request.isDistinct { return try fetchDictionaries(specification, monitor).count }
-    let counted = try countOfRows(specification)
+    var steady: SteadyReading?
+    let (request, bindings) = try dictionaryRequest(specification, monitor, &steady)
+    if request.isGrouped || request.isDistinct {
+      return try fetchDictionaries(specification, monitor, steady: steady).count
+    }
+    let counted = try countOfRows(specification, &steady)
     var count = 0
     for binding in bindings {
-      count += try ask(reading(binding), of: binding, counted, mode: .count).count
+      let source = try steady?.reading(binding) ?? reading(binding)
+      count += try ask(source, of: binding, counted, mode: .count).count
     }
     count = max(0, count - specification.fetchOffset)
     return specification.fetchLimit == 0 ? count : min(count, specification.fetchLimit)
   }
 
   /// Rows as they are stored: nothing of them needs to be looked at to count them.
-  func countOfRows(_ specification: FetchSpecification) throws -> ResolvedFetchRequest {
+  func countOfRows(_ specification: FetchSpecification, _ steady: inout SteadyReading?) throws
+    -> ResolvedFetchRequest
+  {
     var plain = specification
     plain.sortDescriptors = []
     plain.fetchLimit = 0
     plain.fetchOffset = 0
-    return try settling(plain, ofStored: true) { try ResolvedFetchRequest($0, schema: schema) }
+    return try settling(plain, ofStored: true, &steady) { try ResolvedFetchRequest($0, schema: schema) }
   }
 
+  /// - Parameter steady: What the rows are to be read through, where the condition has aggregates of all objects: see `settling`.
   func dictionaryRequest(
-    _ specification: FetchSpecification, _ monitor: FetchMonitor?
+    _ specification: FetchSpecification, _ monitor: FetchMonitor?, _ steady: inout SteadyReading?
   ) throws -> (ResolvedDictionaryRequest, [StoreBinding]) {
     try requireStores()
     var settled = specification
-    var request = try settling(specification, ofStored: true) {
+    var request = try settling(specification, ofStored: true, &steady) {
       settled = $0
       return try ResolvedDictionaryRequest($0, schema: schema)
     }

@@ -193,7 +193,7 @@ extension ManagedObjectContext {
       outcome.sets = flight.sets
     }
     postDidSave(outcome)
-    tellChildren(outcome.notices)
+    tellChildren(outcome.notices + flight.parts.compactMap(\.toldResaved))
     readAgainWhatWasMerged()
     if outcome.notices.contains(where: \.hasMoreThanWasSaid) || !observation.pending.isEmpty { tellChanges() }
   }

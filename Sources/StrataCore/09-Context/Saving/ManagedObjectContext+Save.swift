@@ -130,6 +130,8 @@ extension ManagedObjectContext {
     var updated: [ManagedObject] = []
     var deleted: [ManagedObject] = []
     var notices: [CommitNotice] = []
+    /// What was told of stores that had nothing to write.
+    var resaved: [CommitNotice] = []
     /// The IDs of the new objects of stores that were listed while they wrote.
     var insertedIDs: [ManagedObjectID] = []
     /// What children had saved before, with the rows as they are saved now.
@@ -231,6 +233,13 @@ extension ManagedObjectContext {
       }
     }
     for save in saves { save.adopt(into: &outcome) }
+    let origin = ObjectIdentifier(self)
+    // What a store was handed has been told with it.
+    for save in saves where save.notice == nil {
+      if let told = coordinator.tell(resaved: save.changes.resaved, in: save.store, origin: origin) {
+        outcome.resaved.append(told)
+      }
+    }
     if saves.count > 1 || !outcome.received.isEmpty || !outcome.earlier.stores.isEmpty { outcome.sets = nil }
     return nil
   }
@@ -328,7 +337,7 @@ extension ManagedObjectContext {
       ToldSave(
         context: self, inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted))
     postDidSave(outcome)
-    tellChildren(outcome.notices)
+    tellChildren(outcome.notices + outcome.resaved)
     // Objects that were not saved, and show other derived values now.
     if outcome.notices.contains(where: \.hasMoreThanWasSaid) || !observation.pending.isEmpty { tellChanges() }
   }

@@ -103,7 +103,7 @@ open class MergePolicy: NSObject, @unchecked Sendable {  // Safe: the only store
     if !constraints.isEmpty { try resolve(constraintConflicts: constraints) }
   }
 
-  /// The part of `resolve(mergeConflicts:)` that deals with row versions.
+  /// The part of `resolve(mergeConflicts:)` that deals with row versions. Delete rules of what an override has deleted are applied first.
   /// - Throws: `CoreDataError` 133020 under the error policy, with the conflicts; what reading a row throws.
   open func resolve(optimisticLockingConflicts conflicts: [MergeConflict]) throws {
     if mergeType == .error {
@@ -114,14 +114,26 @@ open class MergePolicy: NSObject, @unchecked Sendable {  // Safe: the only store
         "\(CoreDataError.Code.managedObjectMerge.sentence) Nothing was saved. \(shown)\(more).",
         userInfo: [CoreDataError.Key.saveConflicts: conflicts])
     }
+    let context = conflicts.lazy.compactMap(\.sourceObject.context).first
+    context?.propagateDeletionsOfPolicy()
     for conflict in conflicts { try conflict.settle(mergeType) }
+    if isOverridden { context?.propagateDeletionsOfPolicy() }
   }
 
-  /// The part of `resolve(mergeConflicts:)` that deals with uniqueness constraints (rules 202–206).
+  /// Whether code of the application goes on when a method of this class returns, and may look at relationships.
+  private var isOverridden: Bool { Swift.type(of: self) != MergePolicy.self }
+
+  /// The part of `resolve(mergeConflicts:)` that deals with uniqueness constraints (rules 202–206). Delete rules of what an override has deleted are applied first, those of
+  /// stored records that have gone at the end.
   /// - Throws: `CoreDataError` 133021 under the error policy, and for objects that cannot be merged. Nothing was changed then.
   open func resolve(constraintConflicts list: [ConstraintConflict]) throws {
     if mergeType == .error { throw CoreDataError.unresolved(list) }
+    let context = list.lazy.compactMap { conflict in
+      conflict.conflictingObjects.first?.context ?? conflict.databaseObject?.context
+    }.first
+    context?.propagateDeletionsOfPolicy()
     try ConstraintSettlement.settle(list, mergeType)
+    if isOverridden { context?.propagateDeletionsOfPolicy() }
   }
 }
 

@@ -78,8 +78,11 @@ final class PendingSave {
     unchanged.append(object)
     // Nothing else that is saved checks its row.
     if object.state.contains(.locked) { add(locked: object) }
+    let row = RowTouch(entity: object.home.entityNumber, primaryKey: object.primaryKey)
     if object.relations?.hasChanges == true {
-      changes.touched.append(RowTouch(entity: object.home.entityNumber, primaryKey: object.primaryKey))
+      changes.touched.append(row)
+    } else {
+      changes.resaved.append(row)
     }
   }
 

@@ -53,7 +53,7 @@ extension StratumRow {
   ///   - kept: large values of `base` that are in no store.
   convenience init(
     _ kind: Kind, _ bound: BoundEntity, _ primaryKey: UInt64, _ change: RowChange?, base: RowSnapshot?,
-    isBaseStored: Bool, transients: TransientValues?, edges: StratumEdges,
+    isBaseStored: Bool, transients: TransientValues? = nil, edges: StratumEdges,
     leftReferences: SlotBitmap = SlotBitmap(),
     kept: [StratumValue] = []
   ) {

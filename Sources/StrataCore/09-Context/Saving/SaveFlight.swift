@@ -15,6 +15,7 @@ final class SaveFlight: @unchecked Sendable {
   struct Entry {
     let kind: StratumRow.Kind
     let object: ManagedObject
+    /// Of the part's store, which the part holds.
     let home: Unmanaged<BoundEntity>
     let primaryKey: UInt64
     /// Nil for a deletion, and for a change of transient values alone.
@@ -47,6 +48,10 @@ final class SaveFlight: @unchecked Sendable {
     fileprivate(set) var receivedRows: [(unsaved: StratumRow, row: RowSnapshot?)] = []
     fileprivate(set) var notice: CommitNotice?
     fileprivate(set) var isWritten = false
+    /// Of a store that had nothing to write: what was saved as it was.
+    fileprivate var resaved: [RowTouch] = []
+    /// What was told of these.
+    fileprivate(set) var toldResaved: CommitNotice?
     /// How long a store had it that did not write it, while somebody asks for saves.
     fileprivate(set) var timeRefused = Duration.zero
 
@@ -221,6 +226,9 @@ final class SaveFlight: @unchecked Sendable {
           try handDown(delivery)
         } else {
           for part in parts { try commit(part, coordinator, origin, author, strata) }
+          for part in parts {
+            part.toldResaved = coordinator.tell(resaved: part.resaved, in: part.store, origin: origin)
+          }
           ending = .saved
         }
         makeSets()
@@ -256,6 +264,7 @@ final class SaveFlight: @unchecked Sendable {
     changes.origin = author
     changes.checks = part.checks(beside: changes)
     if changes.isEmpty && !part.hasMetadata {
+      part.resaved = changes.resaved
       part.isWritten = true
       return
     }
@@ -293,9 +302,8 @@ final class SaveFlight: @unchecked Sendable {
         continue
       }
       changes.edges += entry.edges.changes(of: entry.primaryKey)
-      if entry.hasRelations {
-        changes.touched.append(RowTouch(entity: home.entityNumber, primaryKey: entry.primaryKey))
-      }
+      let touch = RowTouch(entity: home.entityNumber, primaryKey: entry.primaryKey)
+      if entry.hasRelations { changes.touched.append(touch) }
       let change: RowChange?
       do { change = try entry.encoded(home, into: &writer) } catch let reason as RowError {
         // Told on the context's queue, where the object may be looked at.
@@ -304,6 +312,8 @@ final class SaveFlight: @unchecked Sendable {
       part.rows.append(change)
       if let change {
         if entry.kind == .insert { changes.inserts.append(change) } else { changes.updates.append(change) }
+      } else if !entry.hasRelations {
+        changes.resaved.append(touch)
       }
     }
     for unsaved in part.received {

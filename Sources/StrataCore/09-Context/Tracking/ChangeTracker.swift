@@ -34,6 +34,8 @@ struct ChangeTracker: ~Copyable {
   /// New records that have gone since the last save, deleted by a child or, where there are children, here: other contexts may still lead something to them,
   /// not knowing.
   private(set) var gone: [StratumLayer.Place: BoundEntity] = [:]
+  /// Those of earlier saves: a child that lives since then may lead something to one of them only now.
+  private var goneEarlier: Set<StratumLayer.Place> = []
   /// Objects for which `detectConflicts(for:)` was called.
   var locked: [ManagedObject] = []
   /// Told of each object that begins to have changes, but for one that is new for the first time. Must not look at the tracker, nor let go of objects.
@@ -90,7 +92,26 @@ struct ChangeTracker: ~Copyable {
   /// The record is a new one again.
   mutating func noteBack(_ place: StratumLayer.Place) {
     if !gone.isEmpty { gone[place] = nil }
+    if !goneEarlier.isEmpty { goneEarlier.remove(place) }
   }
+
+  /// Whether new records had gone before the last save.
+  var remembersGone: Bool { !goneEarlier.isEmpty }
+
+  /// A child leads something to a record that may have gone before the last save: then it counts as one that has gone since, which the next save lets go of.
+  mutating func recallGone(_ home: BoundEntity, _ primaryKey: UInt64) {
+    if goneEarlier.remove(home.place(primaryKey)) != nil { noteGone(home, primaryKey) }
+  }
+
+  /// The records that have gone are remembered beyond the save, as far as `mostGoneEarlier` permits. Which of them went first is not known: all earlier ones are forgotten at once.
+  private mutating func rememberGone() {
+    if goneEarlier.count + gone.count > Self.mostGoneEarlier { goneEarlier = [] }
+    goneEarlier.formUnion(gone.keys.prefix(Self.mostGoneEarlier))
+    gone = [:]
+  }
+
+  /// Some hundred kilobytes.
+  private static var mostGoneEarlier: Int { 16_384 }
 
   /// Something a save writes has changed although it is not reported.
   mutating func countEdit() { editCount &+= 1 }
@@ -338,7 +359,7 @@ struct ChangeTracker: ~Copyable {
     deletedList = []
     locked = []
     silentlyUntied = []
-    gone = [:]
+    if !gone.isEmpty { rememberGone() }
     eventStart = 0
     insertedCount = 0
     updatedCount = 0

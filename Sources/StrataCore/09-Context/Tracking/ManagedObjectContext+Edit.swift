@@ -10,8 +10,8 @@ extension ManagedObjectContext {
   /// Objects in no context that it is related to, and those that these are related to, are inserted with it; then `awakeFromInsert()` is called
   /// on each. Before a store is attached objects can be inserted as well: then their IDs change once more, when one is there.
   ///
-  /// One that was deleted, or whose context has gone, keeps what its to-one relationships lead to where that is here; it forgets records that were never saved or that have gone,
-  /// those of other stores, and all members.
+  /// One that was deleted, or whose context has gone, keeps what its to-one relationships lead to where that is here, and the other ends show it again; where the other end of a
+  /// one-to-one relationship has another partner by now, that one stays. It forgets records that were never saved or that have gone, those of other stores, and all members.
   ///
   /// Traps for an object of another context. An object that is already here stays as it is, but for one of a store of the program's own that the context has by
   /// its ID: it becomes a new record under that ID, with the values that it has.
@@ -30,8 +30,9 @@ extension ManagedObjectContext {
       let home = boundForNew(object.entity)
       checkClass(of: object, home)
       makeInsertable(object)
-      if !isFirstTime { forgetLost(object, home) }
+      let links = isFirstTime ? [] : takeLinks(of: object, home)
       register(object, as: home)
+      for link in links { restore(link, of: object) }
     }
     if objects.count > 1 { for object in objects { object.replaceReferences { moved[$0] } } }
     if isFirstTime { for object in objects where object.context === self { wakeUp(object) } }
@@ -56,6 +57,7 @@ extension ManagedObjectContext {
     if version > 0 { saving.lostVersions[object.objectID] = version }
     noteFirstEdit()
     changes.reinsert(object)
+    changes.noteBack(object.place)
     changes.note(object, .insert)
     object.state.forgetNoteOfDeletion()
     object.rejoinOwners()
@@ -143,12 +145,19 @@ extension ManagedObjectContext {
       isListed: changes.lists(inserted: object), keeping: [.draftShared, .draftFrozen, .observed])
   }
 
-  /// An object that has been in a context forgets what it was related to and what is not here: records that were never saved, that have gone, or of another store. It has no
-  /// members: those refer to the record that it was.
-  private func forgetLost(_ object: ManagedObject, _ home: HomeForNew) {
+  /// A to-one relationship of an object that is inserted again, and what it led to.
+  private struct FormerLink {
+    let relationship: RelationshipSchema
+    let end: UInt64
+  }
+
+  /// An object that has been in a context forgets what it was related to. It has no members: those refer to the record that it was.
+  /// - Returns: Its to-one relationships that led to what is here; not those to records that were never saved, that have gone, or of another store.
+  private func takeLinks(of object: ManagedObject, _ home: HomeForNew) -> [FormerLink] {
     object.relations?.moveToOtherStore()
     object.relations?.dropBases()
     let isOfSameStore = object.objectID.storeIdentifier == home.store.store.identifier
+    var links: [FormerLink] = []
     for relationship in object.home.entity.relationships where !relationship.isToMany {
       let bits: UInt64
       if relationship.isTransient {
@@ -158,13 +167,43 @@ extension ManagedObjectContext {
       } else {
         bits = 0
       }
-      if bits == 0 || isOfSameStore && isThere(bits, inStore: home.store.index) { continue }
+      if bits == 0 { continue }
       if relationship.isTransient {
         object.transients?[relationship.slot] = nil
       } else {
         object.editableDraft()[relationship.slot] = .null
       }
+      if isOfSameStore, isThere(bits, inStore: home.store.index) {
+        links.append(FormerLink(relationship: relationship, end: bits))
+      }
     }
+    return links
+  }
+
+  /// Sets a relationship of an object that is inserted again, so that the other end shows it. The end of a one-to-one relationship keeps the partner that it has by now.
+  private func restore(_ link: FormerLink, of object: ManagedObject) {
+    let index = object.home.storeIndex
+    guard let end = self.object(link.end, inStore: index) else { return }
+    if let inverse = schema.inverse(of: link.relationship), !inverse.isToMany {
+      end.claim()
+      var partner: UInt64 = 0
+      guard readsAll({ partner = end.reference(inverse) }) else {
+        object.storeReference(link.end, link.relationship)
+        return postpone(object) { [unowned self, unowned object] in
+          guard object.context === self, !object.isMarkedDeleted,
+            object.reference(link.relationship) == link.end
+          else { return }
+          object.storeReference(0, link.relationship)
+          restore(link, of: object)
+        }
+      }
+      if partner != 0 {
+        if isThere(partner, inStore: index) { return }
+        // The record that the object was, or another that has gone.
+        end.storeReference(0, inverse)
+      }
+    }
+    object.setRelatedObject(link.relationship, end)
   }
 
   /// Whether a reference leads to an object of this context or to a record. What cannot be read may be there.
@@ -298,7 +337,14 @@ extension ManagedObjectContext {
   /// (rule 127; contexts 5).
   @inline(__always)
   func noteFirstEdit() {
-    if queue.type == .mainQueue, !event.isEndScheduled { scheduleProcessing() }
+    if event.isEndScheduled { return }
+    if queue.type == .mainQueue { scheduleProcessing() } else if event.whenEdited != nil { tellFirstEdit() }
+  }
+
+  @inline(never)
+  private func tellFirstEdit() {
+    event.isEndScheduled = true
+    event.whenEdited?()
   }
 
   private func scheduleProcessing() {
@@ -322,9 +368,10 @@ extension ManagedObjectContext {
 extension ManagedObject {
   /// Gives the object its entity and, with it, its slots.
   func become(_ bound: BoundEntity) {
-    boundReference = .passUnretained(bound)
+    lead(to: bound)
     table = bound.table
     slotCount = bound.slotCount
+    if bound.announcesChanges { state.beginAnnouncing() }
   }
 
   /// Gives an object that was made without a context the entity it has in no store, and its defaults.
@@ -365,6 +412,13 @@ extension ManagedObjectContext {
   /// Has `body` called for each object that begins to have unsaved changes, in the middle of the change: it must do nothing with the context or the object but remember
   /// it. Not for objects that are made new. The context keeps `body`.
   package final func whenChanged(_ body: @escaping (ManagedObject) -> Void) { changes.whenChanged = body }
+
+  /// Has `body` called for the first edit from now on, and for the first after each ``followNextEdit()``, in the middle of the change: it must do nothing with the context but
+  /// schedule what ends the event. Whoever makes the edit, and by whichever name. For contexts of confinement type, which nothing ends events of. The context keeps `body`.
+  package final func whenEdited(_ body: @escaping () -> Void) { event.whenEdited = body }
+
+  /// The event has ended: the next edit is the first one again.
+  package final func followNextEdit() { event.isEndScheduled = false }
 }
 
 extension ManagedObject {

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
     "NSManagingContextWillSaveChangesNotification")
   /// Posted by a successful `save()`: sets of this context's objects under `inserted`, `updated`, `deleted` (rule 118).
   ///
-  /// Where a store records a history, a ``PersistentHistoryToken`` under `historyToken` says which moment the save is; not of a save to a
+  /// Where a store records a history, a ``PersistentHistoryToken`` under `historyToken`, and under Core Data's `newChangeToken`, says which moment the save is; not of a save to a
   /// parent. In a context that is pinned, and above it, `NotificationKey.queryGeneration` is its generation: the one that the save has moved it on
   /// to (rules 119, 291, 295).
   public static let didSaveObjectsNotification = Notification.Name(
@@ -182,8 +182,10 @@ extension ManagedObjectContext {
       form.objects.put(notices, other: 0, into: &objects)
       form.identifiers.put(notices, other: 0, into: &ids)
       if let token = moment.token {
-        form.objects.put(token, other: 1, into: &objects)
-        form.identifiers.put(token, other: 1, into: &ids)
+        for key in 1...2 {
+          form.objects.put(token, other: key, into: &objects)
+          form.identifiers.put(token, other: key, into: &ids)
+        }
       }
     }
     if let generation = moment.generation {

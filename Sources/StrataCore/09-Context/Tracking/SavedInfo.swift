@@ -57,6 +57,8 @@ struct SavedInfoForm {
   }
 
   private static let tokenKey = PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue
+  /// The key that Core Data's did-save notifications have for the token; it is in no header, and programs know it.
+  private static let changeTokenKey = "newChangeToken"
 
   // Unsafe: constant, of empty sets.
   /// Of a save to a parent: the objects' notification has the one of the IDs as other key 0.
@@ -65,8 +67,8 @@ struct SavedInfoForm {
   /// Of a save to stores: the notices are other key 0.
   nonisolated(unsafe) static let toStores = Pair(
     objects: [ManagedObjectContext.noticesKey], identifiers: [ManagedObjectContext.noticesKey])
-  /// The same with a history token as other key 1.
+  /// The same with a history token as other keys 1 and 2.
   nonisolated(unsafe) static let toStoresWithHistory = Pair(
-    objects: [ManagedObjectContext.noticesKey, tokenKey],
-    identifiers: [ManagedObjectContext.noticesKey, tokenKey])
+    objects: [ManagedObjectContext.noticesKey, tokenKey, changeTokenKey],
+    identifiers: [ManagedObjectContext.noticesKey, tokenKey, changeTokenKey])
 }

@@ -12,17 +12,35 @@ import Synchronization
 /// Hidden contexts grow together when their objects are related, and end when the objects are inserted. Until then such objects keep each other
 /// alive. They belong to no queue: one thread may use them after another.
 enum LooseObjects {
-  /// By what their models are compiled to, which they keep.
-  private static let coordinators = Mutex<[ObjectIdentifier: PersistentStoreCoordinator]>([:])
+  /// A class, see `UnattachedEntities`.
+  private final class Known: @unchecked Sendable {
+    // Safe: weak references may be loaded from any thread, and this one is set once.
+    weak var coordinator: HiddenCoordinator?
+
+    init(_ coordinator: HiddenCoordinator) { self.coordinator = coordinator }
+  }
+
+  /// By what their models are compiled to, which they keep. They are kept by their contexts, and by the other coordinators of the model.
+  private static let coordinators = Mutex<[ObjectIdentifier: Known]>([:])
+
+  private static func coordinator(_ schema: Schema) -> HiddenCoordinator {
+    let key = ObjectIdentifier(schema.compiled)
+    if let known = coordinators.withLock({ $0[key]?.coordinator }) { return known }
+    let new = HiddenCoordinator(managedObjectModel: schema.model)
+    let coordinator = coordinators.withLock { known in
+      if let first = known[key]?.coordinator { return first }
+      known = known.filter { $0.value.coordinator != nil }
+      known[key] = Known(new)
+      return new
+    }
+    // So that it is not made again for each object.
+    for other in LivingCoordinators.all { other.keep(hidden: coordinator, of: schema.compiled) }
+    return coordinator
+  }
 
   /// A new hidden context for objects of `schema`.
   static func makeContext(_ schema: Schema) -> ManagedObjectContext {
-    let coordinator = coordinators.withLock { known in
-      if let coordinator = known[ObjectIdentifier(schema.compiled)] { return coordinator }
-      let new = HiddenCoordinator(managedObjectModel: schema.model)
-      known[ObjectIdentifier(schema.compiled)] = new
-      return new
-    }
+    let coordinator = coordinator(schema)
     let context = ManagedObjectContext(
       .confinement, coordinator, parent: nil, classes: EntityClasses(schema), isForAnyone: true)
     context.name = "of objects in no context"
@@ -35,6 +53,28 @@ enum LooseObjects {
 private final class HiddenCoordinator: PersistentStoreCoordinator, @unchecked Sendable {
   // Safe: adds no state.
   override class var isHidden: Bool { true }
+}
+
+extension PersistentStoreCoordinator {
+  /// Keeps what objects in no context point to, if it is of this coordinator's model.
+  final func keep(unattached bound: BoundEntity) {
+    guard isOf(bound.schema.compiled) else { return }
+    // What was there ends outside of the lock.
+    var former: BoundEntity?
+    state.withLock { state in former = state.unattached.updateValue(bound, forKey: bound.entityNumber) }
+    withExtendedLifetime(former) {}
+  }
+
+  /// Keeps the coordinator of objects in no context, if it is of this one's model, compiled to `compiled`.
+  fileprivate final func keep(hidden coordinator: HiddenCoordinator, of compiled: CompiledModel) {
+    guard isOf(compiled) else { return }
+    var former: PersistentStoreCoordinator?
+    state.withLock { state in
+      former = state.hidden
+      state.hidden = coordinator
+    }
+    withExtendedLifetime(former) {}
+  }
 }
 
 extension ManagedObject {

@@ -163,6 +163,10 @@ extension ManagedObjectContext {
   private func takeBack(_ states: [ObjectUndoState]) {
     if states.contains(where: \.waitsForSave) { joinFlight() }
     duplicates.forgetMerged(states)
+    if let willTakeOut = event.willTakeOut {
+      let leaving = states.filter { $0.takesOut(in: self) }.map(\.object)
+      if !leaving.isEmpty { willTakeOut(leaving) }
+    }
     var listed = ListedInserted()
     var woken: [(object: ManagedObject, flags: SnapshotEventType)] = []
     // Who returns comes first: the others refer to them.
@@ -182,6 +186,10 @@ extension ManagedObjectContext {
 
   /// Has `body` called, on the context's queue, whenever undo or redo has changed objects, and observers were told. The context keeps it.
   package final func whenTakenBack(_ body: @escaping () -> Void) { event.whenTakenBack = body }
+
+  /// Has `body` called, on the context's queue, with the objects that undo or redo is about to delete or to take out of the context: they can be asked for what they lead to, and
+  /// must not be changed. Those that come back are told by `awake(fromSnapshotEvents:)`. The context keeps it.
+  package final func beforeTakingOut(_ body: @escaping ([ManagedObject]) -> Void) { event.willTakeOut = body }
 
   /// Takes an object out, as a deletion does: for good when it is new, else it is to be deleted.
   func takeOut(_ object: ManagedObject) {

@@ -213,6 +213,9 @@ struct ObjectUndoState {
   /// Whether this needs what a save that is under way is about to decide.
   var waitsForSave: Bool { wasPresent && object.state.contains(.flyingDelete) }
 
+  /// Whether that takes the object out of the context, or deletes it.
+  func takesOut(in context: ManagedObjectContext) -> Bool { !wasPresent && object.isPresent(in: context) }
+
   /// Makes the object what it was. Answers what `awake(fromSnapshotEvents:)` is to be told; nil when there is nothing to do, or
   /// no place for the object any more.
   func putBack(in context: ManagedObjectContext, _ listed: inout ListedInserted) -> SnapshotEventType? {

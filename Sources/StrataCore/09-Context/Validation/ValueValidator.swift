@@ -82,4 +82,5 @@ extension ManagedObject: ValueChecking {
   static var validatedKeys: [String] { valueValidators.map(\.key) }
   static var hasValidators: Bool { !ClassValidators.of(self).keys.isEmpty }
   static var checksEveryValue: Bool { !ValidationOverrides.of(self).isEmpty }
+  static var announcesChanges: Bool { ChangeOverrides.contains(self) }
 }

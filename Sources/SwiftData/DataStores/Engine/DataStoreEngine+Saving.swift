@@ -11,9 +11,13 @@ extension DataStoreEngine {
     var rows = SavedRows()
     rows.inserted = changes.inserts.compactMap { row($0.entity, $0.primaryKey) }
     rows.deleted = changes.deletes.compactMap { row($0.entity, $0.primaryKey) }
-    rows.updated =
-      changes.updates.compactMap { row($0.entity, $0.primaryKey) }
-      + changes.touched.compactMap { row($0.entity, $0.primaryKey) }
+    rows.updated = changes.updates.compactMap { row($0.entity, $0.primaryKey) }
+    for touch in changes.touched {
+      guard let row = row(touch.entity, touch.primaryKey) else { continue }
+      // Undo may relate others to a model that has gone, and of which nothing is known any more: the store would take it for a new one.
+      if row.rowVersion == nil, versions.isGone(row.objectID) { continue }
+      rows.updated.append(row)
+    }
     for edge in changes.edges {
       let owner = schema.entities[schema.relationships[edge.relationship].owner]
       let address = Address(hierarchy: owner.hierarchyNumber, key: edge.owner)
@@ -53,6 +57,31 @@ extension DataStoreEngine {
       try check(entity.number, row.objectID.recordKey, version)
     }
     if !conflicts.isEmpty { throw CommitConflict(conflicts: conflicts, newestVersion: versions.newest) }
+  }
+
+  /// That what is written refers to no model that has been deleted, as far as is known here: the store would keep the reference, and it would lead to a model without values.
+  /// - Throws: `DanglingReferences`, of which the context brings its objects in line.
+  func requireTargets(_ changes: ChangeSet) throws {
+    var dangling: [DanglingReferences.Reference] = []
+    // Undo may bring back what was deleted.
+    let new = Set(changes.inserts.map { objectID($0.entity, $0.primaryKey) })
+    for change in changes.inserts + changes.updates {
+      let entity = schema.entities[change.entity]
+      for relationship in entity.relationships
+      where !relationship.isToMany && !relationship.isTransient
+        && change.changedSlots.contains(relationship.slot)
+      {
+        let bits = change.row.reference(relationship.slot, of: entity)
+        if bits == 0 { continue }
+        let key = StoreReference.primaryKey(bits)
+        let target = objectID(Int(StoreReference.entityCode(bits)) - 1, key)
+        guard versions.isGone(target), !new.contains(target) else { continue }
+        dangling.append(
+          DanglingReferences.Reference(
+            relationship: relationship.number, source: change.primaryKey, target: key, isLeftBehind: false))
+      }
+    }
+    if !dangling.isEmpty { throw DanglingReferences(references: dangling) }
   }
 
   /// Gives new models the identifiers that the store has for them.

@@ -311,6 +311,7 @@ final class DataStoreEngine: ContextualStore, @unchecked Sendable {
     return try calling {
       let rows = savedRows(changes, context)
       try requireVersions(changes, rows, context)
+      try requireTargets(changes)
       let temporary = rows.inserted.map(\.rowIdentifier)
       let outcome = try write(rows, changes, context)
       try name(changes.inserts, temporary, outcome)

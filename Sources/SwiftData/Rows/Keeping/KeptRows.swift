@@ -81,6 +81,12 @@ extension ModelRow {
 
   // MARK: Keeping
 
+  /// The row is what it was before it left: it leads to what it led to by itself.
+  final func endKeeping() {
+    takeKept()
+    leaveGroup()
+  }
+
   /// These rows are about to leave their context, or the context is ending: they go on leading to what they lead to. Of rows that were saved, what was changed since is kept.
   ///
   /// Kept are rows, not instances. Of rows that no instance holds, nor a row that one holds leads to, nothing is kept.

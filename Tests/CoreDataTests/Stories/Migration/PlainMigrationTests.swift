@@ -144,6 +144,73 @@ struct PlainMigrationTests {
     #expect(!FileManager.default.fileExists(atPath: there.path))
   }
 
+  /// Notes the types that it is asked to migrate.
+  private final class NotingManager: NSMigrationManager {
+    var types: [String] = []
+
+    override func migrateStore(
+      from sourceURL: URL, sourceType sStoreType: String, options sOptions: [AnyHashable: Any]? = nil,
+      with mappings: NSMappingModel?, toDestinationURL dURL: URL, destinationType dStoreType: String,
+      destinationOptions dOptions: [AnyHashable: Any]? = nil
+    ) throws {
+      types += [sStoreType, dStoreType]
+      try super.migrateStore(
+        from: sourceURL, sourceType: sStoreType, options: sOptions, with: mappings, toDestinationURL: dURL,
+        destinationType: dStoreType, destinationOptions: dOptions)
+    }
+  }
+
+  /// Has models of its own.
+  private final class ModelledManager: NSMigrationManager {
+    private let (old, new) = (PlainMigrationTests.model("name"), PlainMigrationTests.model("name", "song"))
+
+    override init() { super.init() }
+    override var sourceModel: NSManagedObjectModel { old }
+    override var destinationModel: NSManagedObjectModel { new }
+    override var migrationProgress: Float { 0.5 }
+  }
+
+  @Test("A subclass of the manager may override the method that migrates, and the models")
+  func subclasses() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try fill()
+    let mapping = NSEntityMapping()
+    mapping.name = "Bird"
+    mapping.mappingType = .copyEntityMappingType
+    mapping.sourceEntityName = "Bird"
+    mapping.destinationEntityName = "Bird"
+    let mappings = NSMappingModel()
+    mappings.entityMappings = [mapping]
+    let new = Self.model("name", "song")
+    func names(_ url: URL) throws -> [String] {
+      try open(new, url) { context in
+        try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Bird")).compactMap {
+          $0.value(forKey: "name") as? String
+        }
+      }
+    }
+    let manager = NotingManager(sourceModel: Self.model("name"), destinationModel: new)
+    let (first, second) = (
+      folder.appendingPathComponent("First.sqlite"), folder.appendingPathComponent("Second.sqlite")
+    )
+    try manager.migrateStore(from: url, type: .sqlite, mapping: mappings, to: first, type: .sqlite)
+    #expect(manager.types == [NSSQLiteStoreType, NSSQLiteStoreType])
+    #expect(try names(first) == ["Pica"])
+    let error = #expect(throws: CocoaError.self) {
+      try manager.migrateStore(
+        from: url, sourceType: NSSQLiteStoreType, with: nil, toDestinationURL: second,
+        destinationType: NSSQLiteStoreType)
+    }
+    #expect(error?.code.rawValue == 134_140)
+
+    let modelled = ModelledManager()
+    #expect(modelled.migrationProgress == 0.5)
+    try modelled.migrateStore(
+      from: url, sourceType: NSSQLiteStoreType, with: mappings, toDestinationURL: second,
+      destinationType: NSSQLiteStoreType)
+    #expect(try names(second) == ["Pica"])
+  }
+
   @Test("mapping models, entity mappings and property mappings are equal by value")
   func equality() throws {
     func inferred() throws -> NSMappingModel {
@@ -195,5 +262,27 @@ struct PlainMigrationTests {
     #expect(entity() != entity { $0.policyClass = LookingPolicy.self })
     #expect(entity() != entity { $0.sourceExpression = nil })
     #expect(Set([entity(), entity(), entity { $0.name = "other" }]).count == 2)
+  }
+
+  @Test("An entity mapping without a name has one of its entities' names, also for its associations")
+  func namelessMappings() throws {
+    let mapping = NSEntityMapping()
+    mapping.sourceEntityName = "Bird"
+    mapping.destinationEntityName = "Owl"
+    #expect(mapping.name == "Bird->Owl")
+    let copy = try #require(mapping.copy() as? NSEntityMapping)
+    #expect(copy == mapping && copy.name == "Bird->Owl")
+    copy.destinationEntityName = "Hawk"
+    #expect(copy.name == "Bird->Hawk" && copy != mapping)
+    copy.name = "own"
+    copy.destinationEntityName = "Owl"
+    #expect(copy.name == "own" && copy != mapping)
+    copy.name = nil
+    #expect(copy.name == "Bird->Owl" && copy == mapping && copy.hash == mapping.hash)
+    let removal = NSEntityMapping()
+    removal.sourceEntityName = "Bird"
+    let model = NSMappingModel()
+    model.entityMappings = [mapping, removal]
+    #expect(Set(model.entityMappingsByName.keys) == ["Bird->Owl", "Bird->"])
   }
 }

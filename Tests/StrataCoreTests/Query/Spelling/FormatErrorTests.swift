@@ -82,6 +82,14 @@ import Testing
       error(String(repeating: "(", count: 5_000) + "a == 1" + String(repeating: ")", count: 5_000)) == nil)
     #expect(error(Array(repeating: "a == 1", count: 5_000).joined(separator: " OR ")) == nil)
     #expect(error(String(repeating: " ", count: 1_000_001))?.reason == .tooLong)
+    // Each [LAST] asks for its collection twice.
+    func last(_ levels: Int) -> PredicateSyntaxError.Reason? {
+      do {
+        _ = try FetchPredicate(memoryFormat: "a" + String(repeating: "[LAST]", count: levels) + " == 1", [])
+        return nil
+      } catch { return (error as? PredicateSyntaxError)?.reason }
+    }
+    #expect((1...4).allSatisfy { last($0) == nil } && last(8) == .tooDeep)
   }
 
   /// The deepest trees there can be, and texts of openings only, on the small stack of a secondary thread.

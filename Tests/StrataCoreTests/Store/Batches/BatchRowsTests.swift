@@ -50,6 +50,31 @@ struct BatchRowsTests {
     #expect(names.allSatisfy { !$0.hasPrefix(".strata-batch") })
   }
 
+  @Test("a block that is longer than what is written at once is read back whole")
+  func longBlocks() throws {
+    let entity = fixture.entity("Item")
+    let rows = BatchRows(
+      entity: entity.number, slots: SlotBitmap(allBelow: 15), folder: fixture.directory.path, step: 300,
+      memoryLength: 0)
+    var expected: [RowChange] = []
+    for number in 0..<700 {
+      // Some are longer than all that is collected by themselves.
+      let blob = Data(repeating: UInt8(number & 0xFF), count: number == 123 ? 600_000 : 3_000)
+      let row = try fixture.insert("Item", ["i64": .integer(Int64(number)), "blob": .data(blob)])
+      expected.append(row)
+      try rows.append(row.row, key: row.primaryKey, externals: row.externals)
+    }
+    #expect(rows.blocksInMemory == nil)
+    var found: [RowChange] = []
+    try rows.forEachChunk { found += $0.rows }
+    try #require(found.count == expected.count)
+    for (left, right) in zip(found, expected) {
+      #expect(left.primaryKey == right.primaryKey)
+      #expect(left.rowBytes.elementsEqual(right.rowBytes))
+      #expect(left.externals.map(\.bytes) == right.externals.map(\.bytes))
+    }
+  }
+
   @Test("a full disk is an error, not a loss")
   func fullDisk() throws {
     var system = FileSystem.system

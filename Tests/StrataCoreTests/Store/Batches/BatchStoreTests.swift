@@ -58,23 +58,32 @@ struct BatchStoreTests {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let (coordinator, store) = try stack(folder)
-    let progress = BatchProgress()
-    Thread.detachNewThread {
-      while progress.completedCount < 10 { usleep(50) }
-      progress.cancel()
-    }
     let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
-    let count = try await context.perform {
-      var request = BatchInsertRequest(
-        entityName: "Place", objects: (0..<5_000).map { ["name": "\($0)", "x": $0] })
-      request.step = 1
-      request.progress = progress
-      #expect(throws: CancellationError.self) { try context.execute(request) }
-      return try context.count(for: FetchRequest<ManagedObject>(entityName: "Place"))
+    // On a busy machine a small batch may be done before the thread that cancels it has had its turn.
+    for count in [5_000, 50_000, 500_000] {
+      let progress = BatchProgress()
+      Thread.detachNewThread {
+        while progress.completedCount < 10 { usleep(50) }
+        progress.cancel()
+      }
+      let left: Int? = try await context.perform {
+        var request = BatchInsertRequest(
+          entityName: "Place", objects: (0..<count).map { ["name": "\($0)", "x": $0] })
+        request.step = 1
+        request.progress = progress
+        let places = FetchRequest<ManagedObject>(entityName: "Place")
+        do {
+          _ = try context.execute(request)
+          _ = try context.execute(BatchDeleteRequest(fetchRequest: places))
+          return nil
+        } catch is CancellationError { return try context.count(for: places) }
+      }
+      guard let left else { continue }
+      #expect(left == 0 && progress.completedCount >= 10 && progress.totalCount == count)
+      #expect(try store.check().problems == [])
+      return try coordinator.remove(store)
     }
-    #expect(progress.completedCount >= 10)
-    #expect(progress.totalCount == 5_000)
-    #expect(count == 0)
+    Issue.record("no batch was cancelled in time")
     #expect(try store.check().problems == [])
     try coordinator.remove(store)
   }

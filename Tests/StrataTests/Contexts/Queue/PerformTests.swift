@@ -1,7 +1,7 @@
 import Foundation
 import Strata
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 /// Work is brought to a context's queue by `perform`, `performAndWait` and `await perform`
 /// (rules 3–6; contexts 3, 5).

@@ -87,6 +87,35 @@ struct QueryGenerationTests {
     }
   }
 
+  @Test("a save that writes nothing does not move a context that merges past a batch of another one")
+  func nothingWritten() throws {
+    try store.save("Bells", "Winki")
+    let pinned = store.context(.privateQueue)
+    pinned.automaticallyMergesChangesFromParent = true
+    func ratings() throws -> [Int16] {
+      // What has been handed over to the context's queue comes first.
+      try pinned.performAndWait {
+        let count = try pinned.count(
+          for: FetchRequest<Entry>(entityName: "Entry", predicate: Attribute("rating") == 5))
+        return try pinned.entries().map(\.rating) + [Int16(count)]
+      }
+    }
+    try pinned.performAndWait { try pinned.setQueryGenerationFrom(.current) }
+    #expect(try ratings() == [3, 3, 0])
+    try store.context().execute(
+      BatchUpdateRequest(entityName: "Entry", propertiesToUpdate: ["rating": 5]))
+    #expect(try ratings() == [3, 3, 0])
+    let same = try context.entry("Bells")
+    same.rating = 5
+    #expect(context.hasChanges)
+    try context.save()
+    #expect(try ratings() == [3, 3, 0])
+    same.rating = 4
+    try context.save()
+    pinned.performAndWait { pinned.refreshAllObjects() }
+    #expect(try ratings() == [4, 5, 1], "what writes something moves it on")
+  }
+
   @Test("rule 293: saving compares with the store, not with the generation")
   func savingLooksAtTheStore() throws {
     try store.save("Bells")

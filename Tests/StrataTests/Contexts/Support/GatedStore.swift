@@ -1,6 +1,6 @@
 import Foundation
 import Strata
-import Synchronization
+import struct StrataCore.Mutex
 
 /// Holds commits up while it is closed, so that a test can look at a save that is under way; and lets a test do something in the
 /// middle of a fetch, or behind a count of members.

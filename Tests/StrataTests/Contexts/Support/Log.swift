@@ -1,4 +1,4 @@
-import Synchronization
+import struct StrataCore.Mutex
 
 /// A list that observers and blocks write to, from whatever thread they run on.
 final class Log<Element>: @unchecked Sendable {

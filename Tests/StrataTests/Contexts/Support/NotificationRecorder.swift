@@ -1,6 +1,6 @@
 import Foundation
 import Strata
-import Synchronization
+import struct StrataCore.Mutex
 
 /// Writes down what a context posts. It holds IDs, no objects, so that it keeps nothing alive.
 final class NotificationRecorder: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
-import Synchronization
 import Testing
+import struct StrataCore.Mutex
 
 /// What contexts report, and when (section E).
 struct NotificationTests {
@@ -279,19 +279,18 @@ struct NotificationTests {
   func coordinatorTellsOfStores() throws {
     let coordinator = store.coordinator
     let log = Log<String>()
-    func listen(_ name: Notification.Name, _ word: String) -> any NSObjectProtocol {
-      NotificationCenter.default.addObserver(forName: name, object: coordinator, queue: nil) { notification in
+    func listen(_ name: Notification.Name, _ object: AnyObject, _ word: String) -> any NSObjectProtocol {
+      NotificationCenter.default.addObserver(forName: name, object: object, queue: nil) { notification in
         let keys = (notification.userInfo ?? [:]).keys.compactMap { $0 as? String }.sorted()
         log.add(([word] + keys).joined(separator: " "))
       }
     }
-    let tokens = [
-      listen(PersistentStoreCoordinator.storesDidChangeNotification, "changed"),
-      listen(PersistentStoreCoordinator.willRemoveStoreNotification, "will remove"),
-    ]
+    var tokens = [listen(PersistentStoreCoordinator.storesDidChangeNotification, coordinator, "changed")]
     defer { for token in tokens { NotificationCenter.default.removeObserver(token) } }
     let added = try coordinator.addPersistentStore(.inMemory)
+    tokens.append(listen(PersistentStoreCoordinator.willRemoveStoreNotification, added, "will remove"))
     try coordinator.remove(added)
+    #expect(throws: CoreDataError.self) { try coordinator.remove(added) }
     #expect(log.list == ["changed added", "will remove", "changed removed"])
   }
 

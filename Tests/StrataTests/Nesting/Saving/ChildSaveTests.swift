@@ -205,7 +205,7 @@ struct ChildSaveTests {
     #expect(below.all(.didSaveIDs).only?.insertedIDs.first?.isTemporaryID == false)
   }
 
-  @Test("rule 165: transient values go down with a child's save, and up with a read")
+  @Test("rule 165: transient values go down with a child's save, and children do not read them")
   func transientValuesTravel() throws {
     let id = try store.save("Bells")[0]
     let held = try #require(try parent.existingObject(with: id) as? Entry)
@@ -213,13 +213,61 @@ struct ChildSaveTests {
     try child.save()
     #expect(held.mood == "stoked" && held.hasChanges && !held.hasPersistentChangedValues)
     held.mood = "tired"
-    #expect(try ManagedObjectContext(.confinement, parent: parent).entry("Bells").mood == "tired")
+    #expect(try ManagedObjectContext(.confinement, parent: parent).entry("Bells").mood == nil)
     let new = Entry.make("Winki", in: child)
     new.mood = "amazed"
     try child.save()
-    #expect(try parent.entry("Winki").mood == "amazed")
+    #expect(new.mood == "amazed")
+    child.refresh(new, mergeChanges: false)
+    #expect(new.mood == nil)
+    #expect(try ManagedObjectContext(.confinement, parent: parent).entry("Winki").mood == nil)
+    new.rating = 2
+    try child.save()
+    let kept = try parent.entry("Winki")
+    #expect(kept.mood == "amazed" && kept.rating == 2)
     try parent.save()
     #expect(!parent.hasChanges)
+    #expect(try ManagedObjectContext(.confinement, parent: parent).entry("Winki").mood == nil)
+  }
+
+  @Test("rule 165: of a record that is no object of the parent, each child's transient values are kept")
+  func transientValuesOfSeveralSaves() throws {
+    let id = try store.save("Bells")[0]
+    let first = try #require(try child.existingObject(with: id) as? Entry)
+    first.mood = "stoked"
+    try child.save()
+    let other = ManagedObjectContext(.confinement, parent: parent)
+    let second = try other.entry("Bells")
+    #expect(second.mood == nil)
+    second.rating = 4
+    try other.save()
+    let bells = try parent.entry("Bells")
+    #expect(bells.mood == "stoked" && bells.rating == 4)
+  }
+
+  @Test(
+    "a transient value that a child sets to nil again is nil below, whether the parent holds the object or not",
+    arguments: [false, true], [false, true])
+  func transientValueTakenBack(isHeld: Bool, isAlone: Bool) throws {
+    let id = try store.save("Bells")[0]
+    let held = isHeld ? try parent.existingObject(with: id) : nil
+    let bells = try child.entry("Bells")
+    bells.mood = "stoked"
+    bells.setValue("red", forKey: "scratch")
+    if !isAlone { bells.rating = 4 }
+    try child.save()
+    bells.mood = nil
+    if !isAlone { bells.rating = 5 }
+    try child.save()
+    let below = try parent.entry("Bells")
+    #expect(below.mood == nil && below.value(forKey: "scratch") as? String == "red")
+    #expect(below.rating == (isAlone ? 3 : 5))
+    bells.mood = "amazed"
+    bells.setValue(nil, forKey: "scratch")
+    try child.save()
+    #expect(below.mood == "amazed" && below.value(forKey: "scratch") == nil)
+    #expect(bells.mood == "amazed" && bells.value(forKey: "scratch") == nil)
+    withExtendedLifetime(held) {}
   }
 
   @Test("rule 166: after its save a child lets its objects go")

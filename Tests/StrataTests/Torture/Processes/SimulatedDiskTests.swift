@@ -95,6 +95,22 @@ import TortureKit
     #expect(try states(removed) == [[:]])
   }
 
+  @Test func twoFilesExchangeTheirNamesInOneStep() throws {
+    let events =
+      existing + [
+        .opened(path: Self.folder + "/b", inode: 3, isNew: true, isCut: false),
+        .written(inode: 3, offset: 0, bytes: [2], isDurable: false),
+        .synced(inode: 3), .synced(inode: 1),
+        .exchanged(Self.folder + "/a", Self.folder + "/b"),
+      ]
+    let sizes = Set(try states(events).map { $0.mapValues(\.count) })
+    #expect(sizes == [["a": 1_024, "b": 1], ["a": 1, "b": 1_024]])
+    #expect(try states(events + [.synced(inode: 1)]).map { $0["a"] } == [[2]])
+    #expect(throws: TortureViolation.self) {
+      _ = try states(existing + [.exchanged(Self.folder + "/a", Self.folder + "/x")])
+    }
+  }
+
   @Test func aLyingDiskKeepsNothing() throws {
     let all = try states(existing, ignoresFlushes: true)
     #expect(all.contains([:]))

@@ -29,7 +29,9 @@ enum FormatFunction: Hashable {
     "mode:": "the most frequent values need all values at once",
     "stddev:": "a standard deviation needs all values at once",
     "random": "a result must not depend on chance", "random:": "a result must not depend on chance",
-    "randomn:": "a result must not depend on chance", "objectFrom:withIndex:": "values have no places",
+    "randomn:": "a result must not depend on chance",
+    "objectFrom:withIndex:":
+      "a store looks up no single element of many, such as [FIRST], [LAST] or [0]",
     "distanceToLocation:fromLocation:": "places are no values of attributes",
   ]
 

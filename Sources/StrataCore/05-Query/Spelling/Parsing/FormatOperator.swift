@@ -103,6 +103,8 @@ struct FormatFrame {
     case named
     /// In memory only.
     case fetch
+    /// `list[…]`, in memory only. The list is the first element.
+    case index
   }
 
   let kind: Kind
@@ -113,11 +115,18 @@ struct FormatFrame {
   var needsElement = false
 
   var closing: FormatSign {
-    if case .list = kind { .closeBrace } else { .closeParenthesis }
+    switch kind {
+    case .list: .closeBrace
+    case .index: .closeBracket
+    default: .closeParenthesis
+    }
   }
 
   /// Whether commas divide it.
   var hasElements: Bool {
-    if case .parenthesis = kind { false } else { true }
+    switch kind {
+    case .parenthesis, .index: false
+    default: true
+    }
   }
 }

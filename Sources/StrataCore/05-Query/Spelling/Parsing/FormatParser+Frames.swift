@@ -104,6 +104,7 @@ extension FormatParser {
         throw lexer.unexpected(at: elements[0].start, expected: ["the name of an entity in quotes"])
       }
       return .entity(name)
+    case .index: return MemoryCall.element(of: try elements.map(requireExpression))
     }
   }
 

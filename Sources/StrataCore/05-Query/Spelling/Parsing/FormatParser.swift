@@ -81,7 +81,7 @@ struct FormatParser {
       try reduceToFrame(start)
       guard frames.isEmpty else { throw unexpectedOperator(start) }
       return false
-    case .sign(.closeParenthesis), .sign(.closeBrace): try close(token, start)
+    case .sign(.closeParenthesis), .sign(.closeBrace), .sign(.closeBracket): try close(token, start)
     case .sign(.comma): try comma(start)
     case .sign(.dot):
       guard let base = operands.last?.expression else { throw unexpectedOperator(start) }
@@ -114,19 +114,35 @@ struct FormatParser {
     try push(operation, start)
   }
 
-  /// `[SIZE]` is a count; other elements of a collection are not evaluated.
+  /// `[SIZE]` is a count; single elements of a collection are evaluated in memory.
   private mutating func index(_ start: Int) throws {
     guard let collection = operands.last?.expression else { throw unexpectedOperator(start) }
-    guard case .name(let word) = try lexer.next(isOperand: true), word.uppercased() == "SIZE", lexer.take("]")
-    else {
+    let count = FetchExpression.aggregate(.count, collection)
+    let before = lexer
+    var word: String?
+    if case .name(let name) = try lexer.next(isOperand: true), lexer.take("]") { word = name.uppercased() }
+    if word != "SIZE", !allowsMemory {
       throw lexer.error(
         .unsupported(
-          "Of collections only [SIZE] can be asked: single elements such as [FIRST], [LAST] or [0] are not evaluated"
+          "Of collections only [SIZE] can be asked: single elements such as [FIRST], [LAST] or [0] are evaluated in memory only"
         ),
         at: start)
     }
     let node = operands.removeLast()
-    try push(.aggregate(.count, collection), after: node.depth, from: node.start)
+    switch word {
+    case "SIZE": try push(count, after: node.depth, from: node.start)
+    case "FIRST":
+      try push(
+        MemoryCall.element(of: [collection, .constant(.integer(0))]), after: node.depth + 1, from: node.start)
+    case "LAST":
+      let last = FetchExpression.function(.subtract, [count, .constant(.integer(1))])
+      // The collection is evaluated twice: each level doubles the work.
+      try push(MemoryCall.element(of: [collection, last]), after: node.depth * 2 + 3, from: node.start)
+    default:
+      lexer = before
+      open(.index, node.start)
+      frames[frames.count - 1].elements.append(node)
+    }
   }
 
   func unexpectedOperator(_ start: Int) -> PredicateSyntaxError {
@@ -136,6 +152,7 @@ struct FormatParser {
     case nil: expected.append("the end")
     case .parenthesis: expected.append("“)”")
     case .list: expected += ["“,”", "“}”"]
+    case .index: expected.append("“]”")
     default: expected += ["“,”", "“)”"]
     }
     return lexer.unexpected(at: start, expected: expected)

@@ -159,7 +159,8 @@ final class SortedEntries {
     _ = try file.append(bytes)
     runs.append(start..<file.length)
     self.file = file
-    changes = IndexChanges()
+    // Its memory is that of the next run, which needs as much: it need not grow step by step again, with the old and the new one beside each other.
+    changes.insertions.removeAll()
   }
 
   func finish(_ file: BatchFile) throws {
@@ -167,6 +168,7 @@ final class SortedEntries {
       changes.insertions.sort()
     } else {
       try spill(to: file)
+      changes = IndexChanges()
     }
   }
 

@@ -104,11 +104,11 @@ package final class BatchRows: @unchecked Sendable {
       full.append(block)
       fullBytes += block.byteCount
     } else {
-      var bytes = Data(capacity: block.byteCount + block.count * 24)
-      RowBytesCoding.append(block, hasGiven: keepsGiven, to: &bytes)
-      places.append((try spill.append(bytes), bytes.count, block.count))
+      let place = try RowBytesCoding.write(block, hasGiven: keepsGiven, to: spill)
+      places.append((place.offset, place.length, block.count))
     }
-    block = RowBlock(start: count)
+    // The next one has about as many rows.
+    block = RowBlock(start: count, expecting: block.count + block.count / 32)
   }
 
   /// Calls `body` with all rows, in their order.
@@ -146,8 +146,20 @@ private struct RowBytesCoding {
   let hasGiven: Bool
   let file: BatchFile
 
-  static func append(_ block: RowBlock, hasGiven: Bool, to bytes: inout Data) {
+  /// So many bytes are collected before they are written: a block need not be in memory twice.
+  private static let bufferLength = 256 << 10
+
+  /// Adds a block to the file; where it lies.
+  static func write(_ block: RowBlock, hasGiven: Bool, to file: BatchFile) throws -> (
+    offset: Int, length: Int
+  ) {
+    let start = file.length
+    var bytes = Data(capacity: min(bufferLength, block.byteCount + block.count * 24) + 4_096)
     for (number, row) in block.rows.enumerated() {
+      if bytes.count >= bufferLength {
+        _ = try file.append(bytes)
+        bytes.removeAll(keepingCapacity: true)
+      }
       let externals = block.externals.isEmpty ? [] : block.externals[number] ?? []
       put(row.key, &bytes)
       put(UInt64(row.count) | UInt64(externals.count) << 32, &bytes)
@@ -161,6 +173,8 @@ private struct RowBytesCoding {
       put(UInt64(block.given[number].count), &bytes)
       block.given[number].forEach { put(UInt64($0), &bytes) }
     }
+    _ = try file.append(bytes)
+    return (start, file.length - start)
   }
 
   private static func put(_ number: UInt64, _ bytes: inout Data) {
@@ -174,7 +188,7 @@ private struct RowBytesCoding {
 
   /// The block whose bytes have been read into `slab`, where its rows stay.
   func block(_ slab: RowSlab, length: Int, start: Int, count: Int) throws -> RowBlock {
-    var block = RowBlock(start: start)
+    var block = RowBlock(start: start, expecting: count)
     let bytes = UnsafeRawBufferPointer(start: slab.base, count: length)
     var place = 0
     func take(_ length: Int) throws -> UnsafeRawBufferPointer {

@@ -31,7 +31,11 @@ struct RowBlock {
   /// How many bytes the rows and their large values have.
   private(set) var byteCount = 0
 
-  init(start: Int) { self.start = start }
+  /// - Parameter expecting: How many rows there will be, if that is known about: then there is no room for twice as many at last.
+  init(start: Int, expecting: Int = 0) {
+    self.start = start
+    if expecting > 0 { rows.reserveCapacity(expecting) }
+  }
 
   var count: Int { rows.count }
 

@@ -45,6 +45,9 @@ package struct RecordVersions {
     externals[id] = nil
   }
 
+  /// Whether the record was there, and is not any more.
+  package func isGone(_ id: ManagedObjectID) -> Bool { known[id]?.isGone ?? false }
+
   /// Whether another version than that was handed out since, or the record has gone.
   package func isNewer(_ id: ManagedObjectID, than version: UInt32) -> Bool {
     known[id].map { $0.isGone || $0.version != version } ?? false

@@ -29,6 +29,13 @@ struct CapturedEdits: Sendable {
     records.append(contentsOf: later.records)
   }
 
+  /// Forgets what was edited of these records: it is saved, or given up.
+  mutating func remove(_ places: [StratumLayer.Place]) {
+    if isEmpty || places.isEmpty { return }
+    let gone = Set(places)
+    records.removeAll { gone.contains($0.place) }
+  }
+
   private static let fewestToShorten = 1_024
 
   /// Keeps the last record of each place that has changes.
@@ -60,7 +67,7 @@ struct CapturedRecord: @unchecked Sendable {
   /// Whether the row beneath is a row of the store.
   let isBaseStored: Bool
   let primaryKey: UInt64
-  /// Immortal, as all of them. Nil only when `rest` has the place.
+  /// Held by the context whose edit it is, which lives longer. Nil only when `rest` has the place.
   let home: Unmanaged<BoundEntity>?
   /// Nil for a deletion, and where only relationships or transient values have changed.
   let draft: RowDraft?
@@ -119,17 +126,14 @@ struct CapturedRecord: @unchecked Sendable {
     return home._withUnsafeGuaranteedRef { $0.place(primaryKey) }
   }
 
-  /// What children see. Reads no store.
+  /// What children see: no transient values, which stay with the context (rule 165). Reads no store.
   /// - Throws: `RowError` for a value that cannot be encoded.
   func stratumRow() throws -> StratumRow? {
     guard let kind, let home = home?.takeUnretainedValue() else { return nil }
-    let transients = TransientValues(rest?.transients)
     let edges = edges
     guard kind != .delete, let draft else {
-      if kind != .delete, base == nil || transients == nil && edges.isEmpty { return nil }
-      return StratumRow(
-        kind, home, primaryKey, nil, base: base, isBaseStored: isBaseStored, transients: transients,
-        edges: edges)
+      if kind != .delete, base == nil || edges.isEmpty { return nil }
+      return StratumRow(kind, home, primaryKey, nil, base: base, isBaseStored: isBaseStored, edges: edges)
     }
     var writer = RowSlabWriter()
     // An edit back to what lies beneath is a record as well: it replaces what was published of the object before.
@@ -140,8 +144,7 @@ struct CapturedRecord: @unchecked Sendable {
           into: &writer)
       } else { try RowChange.inserted(home, primaryKey, draft, into: &writer) }
     return StratumRow(
-      kind, home, primaryKey, change, base: base, isBaseStored: isBaseStored, transients: transients,
-      edges: edges,
+      kind, home, primaryKey, change, base: base, isBaseStored: isBaseStored, edges: edges,
       kept: keptValues(in: change.row, home))
   }
 

@@ -169,6 +169,15 @@ final class Strata: Sendable {
     }
   }
 
+  /// Whether `row` is one of these, and not of a context below.
+  func holds(_ row: StratumRow) -> Bool {
+    if isEmpty { return false }
+    return state.withLock { state in
+      state.top.row(row.table, row.primaryKey) === row
+        || state.frozen.contains { $0.row(row.table, row.primaryKey) === row }
+    }
+  }
+
   /// Whether a save that is under way hands the record of `object` down.
   func isHandingDown(_ object: ManagedObject) -> Bool {
     frozenRow(object.home.layerTable, object.primaryKey) != nil
@@ -457,6 +466,7 @@ final class Strata: Sendable {
       guard let row = next.row(place.table, place.primaryKey), !row.isBaseStored else { continue }
       next.put(rebase(row), place.table, place.primaryKey)
     }
+    old.captured.remove(settled)
   }
 
   /// The oldest frozen layer was not saved: its changes are pending again, beneath those made since.

@@ -98,6 +98,12 @@ struct TransientValues: @unchecked Sendable {
     guard let values = values?.filter({ $0.key >= 0 }), !values.isEmpty else { return nil }
     self.values = values
   }
+
+  /// These over `older` ones: a child has only those that it has set itself.
+  static func laid(_ newer: TransientValues?, over older: TransientValues?) -> TransientValues? {
+    guard let newer, let older else { return newer ?? older }
+    return TransientValues(older.values.merging(newer.values) { $1 })
+  }
 }
 
 // MARK: One change over another
@@ -116,7 +122,8 @@ extension StratumRow {
       return StratumRow(
         kind, bound, primaryKey, row: row, externals: externals,
         changedSlots: changedSlots.union(change.changedSlots),
-        base: base, isBaseStored: isBaseStored, transients: change.transients ?? transients,
+        base: base, isBaseStored: isBaseStored,
+        transients: TransientValues.laid(change.transients, over: transients),
         edges: edges.followed(by: change.edges))
     }
   }
@@ -145,7 +152,8 @@ extension StratumRow {
       return StratumRow(
         .update, bound, primaryKey, row: row, externals: externals, changedSlots: change.changedSlots,
         base: self.row,
-        isBaseStored: false, transients: change.transients ?? transients, edges: change.edges)
+        isBaseStored: false, transients: TransientValues.laid(change.transients, over: transients),
+        edges: change.edges)
     }
   }
 
@@ -188,7 +196,8 @@ extension StratumRow {
         older.kind, bound, primaryKey, row: row, externals: older.externals + externals,
         changedSlots: older.changedSlots.union(changedSlots), base: older.base,
         isBaseStored: older.isBaseStored,
-        transients: transients ?? older.transients, edges: older.edges.followed(by: edges))
+        transients: TransientValues.laid(transients, over: older.transients),
+        edges: older.edges.followed(by: edges))
     }
   }
 

@@ -54,9 +54,17 @@ extension ManagedObjectContext {
 
   /// Applies what is left of the delete rules before a save, until nothing more is deleted by it.
   func settleDeletions() {
-    if deletions.toPropagate.isEmpty { return }
+    if deletions.toPropagate.isEmpty, !deletions.followInPolicy { return }
+    deletions.followInPolicy = false
     propagateDeletions()
     processPendingChanges()
+  }
+
+  /// Applies the delete rules of what a merge policy has deleted, while it is asked. It is told when the policy has returned.
+  func propagateDeletionsOfPolicy() {
+    if deletions.toPropagate.isEmpty { return }
+    deletions.followInPolicy = true
+    propagateDeletions()
   }
 
   /// New objects that were deleted while the save that was to write them was under way go when it is refused. Cuts the ties of those whose

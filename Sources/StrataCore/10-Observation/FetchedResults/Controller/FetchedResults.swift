@@ -83,6 +83,8 @@ final class ResultsReader {
   let stores: [StoreBinding]
   private let context: ManagedObjectContext
   private let batches: BatchReader
+  /// Gets what is handed out, while the list is the newest; nil where nothing is kept.
+  var keeper: ResultsKeeper?
 
   private static let usualSize = 100
 
@@ -108,7 +110,29 @@ final class ResultsReader {
     }
   }
 
-  func object(at position: Int) -> ManagedObject { batches.object(at: position) }
+  func object(at position: Int) -> ManagedObject {
+    let object = batches.object(at: position)
+    keeper?.keep(object, identity(of: object))
+    return object
+  }
+
+  /// The identity that the entry of an object of the list has.
+  func identity(of object: ManagedObject) -> UInt64 {
+    let store = object.home.storeIndex
+    let place = stores.count == 1 ? 0 : stores.firstIndex { $0.index == store } ?? 0
+    return ResultEntry.identity(object.primaryKey, store: place)
+  }
+
+  /// All objects of the list, by identity: faults, but for those that are in memory. Reads no row.
+  func forEachObject(_ body: (UInt64, ManagedObject) -> Void) {
+    context.flushAncestors()
+    context.drainReceived()
+    list.forEach { leaf, place in
+      let identity = leaf.entries.identity(place)
+      body(identity, object(identity, leaf.entries.code(place)))
+      return true
+    }
+  }
 
   /// The object of one entry, without its neighbours.
   func object(_ identity: UInt64, _ code: UInt16) -> ManagedObject {

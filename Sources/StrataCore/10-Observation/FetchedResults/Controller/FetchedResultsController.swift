@@ -16,7 +16,8 @@ import Foundation
 /// reported on the old list gives what the context would fetch (rule 265).
 ///
 /// Holds IDs and sort keys, and no object: mostly four bytes for each, what its sort key has not in common with those around it, and four to
-/// some forty more once changes are followed. An event costs what it has touched, times the logarithm of the list's length; it reads the rows that have been
+/// some forty more once changes are followed. Objects live while they are held, or the context's `retainsRegisteredObjects` is set: what a class stores beside its
+/// attributes is lost with them. An event costs what it has touched, times the logarithm of the list's length; it reads the rows that have been
 /// touched, and makes no objects.
 ///
 /// Belongs to its context's queue, holds the context, and does not hold its delegate. Changes are followed while there is a
@@ -47,10 +48,32 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// The titles of sections as a controller around this one gives them, whatever the delegate says.
   package var sectionTitle: ((String) -> String?)?
 
+  /// What a controller around this one has handed out, and its delegate was told of: kept until it leaves the list. Nil, the default, to keep nothing but the batches that were looked at
+  /// last.
+  ///
+  /// To be set before `performFetch()`, to what a controller that is replaced has kept, or to nothing. Of that stays what the new list has. All objects of a list
+  /// that is not long are made then, as faults.
+  package var keptObjects: [ManagedObject]? {
+    get { keeper?.all }
+    set {
+      keeper = newValue.map { ResultsKeeper($0) }
+      reader?.keeper = holdsShown ? keeper : nil
+    }
+  }
+
+  /// Up to how many objects a list has all of them made when they are fetched, where it keeps them. Making one takes a fraction of a microsecond.
+  package static var mostMadeAtOnce: Int { 1_024 }
+
+  /// Whether objects that are handed out are kept. Not those of a long list that is to be read in batches: the batches that were looked at last hold them.
+  private var holdsShown: Bool {
+    tracker.shown.count <= Self.mostMadeAtOnce || (tracker.plan?.specification.fetchBatchSize ?? 0) == 0
+  }
+
   private let tracker: ResultsTracker
   private let computedSections: ComputedSections?
   private let consumers = ResultsConsumers()
   private var reader: ResultsReader?
+  private var keeper: ResultsKeeper?
   /// The delegate that knows that the list is about to change, and not yet that it has.
   private weak var delegateInBatch: (any FetchedResultsChangeDelegate<Result>)?
 
@@ -106,17 +129,22 @@ public final class FetchedResultsController<Result: ManagedObject> {
     checkQueue()
     let specification = try context.specification(of: fetchRequest)
     try context.checkResultType(Result.self, specification.entityName)
+    // Of what is looked up here only whether it can be: the values are read again below.
+    var first: SteadyReading?
     var plan = try ResultsPlan.make(
-      specification, sectionNameKeyPath: sectionNameKeyPath, computed: computedSections, in: context)
+      specification, sectionNameKeyPath: sectionNameKeyPath, computed: computedSections, in: context, &first)
+    first?.release()
     // A relationship that does not exist: better told now than when an object is looked at.
     _ = try context.prefetch(specification.relationshipKeyPathsForPrefetching, of: [], plan.request.entity)
     settleListening()
     // What was edited before belongs to the list that is read, and to no change afterwards.
     context.tellChanges()
-    if let renewed = try plan.renewed(in: context) { plan = renewed }
-    try tracker.fetch(plan)
+    var steady: SteadyReading?
+    if let renewed = try plan.renewed(in: context, &steady) { plan = renewed }
+    try tracker.fetch(plan, steady)
     consumers.follow(tracker.stores)
     makeReader()
+    settleKept()
     if !consumers.isEmpty { consumers.yield(FetchedResultsChange(initial: makeSnapshot([]))) }
   }
 
@@ -260,7 +288,41 @@ public final class FetchedResultsController<Result: ManagedObject> {
     return reader
   }
 
+  /// Of what is kept stays what the list has.
+  private func settleKept() {
+    guard let keeper, let reader else { return }
+    let former = keeper.all
+    keeper.releaseAll()
+    if reader.list.count <= Self.mostMadeAtOnce {
+      reader.forEachObject { keeper.keep($1, $0) }
+    } else if holdsShown {
+      for object in former
+      where object.context === managedObjectContext && tracker.position(of: object.objectID) != nil {
+        keeper.keep(object, reader.identity(of: object))
+      }
+    }
+    // Those that are in both lists are found, and not made again.
+    withExtendedLifetime(former) {}
+  }
+
+  /// What was told of is kept; returns what leaves the list and was kept, by identity.
+  private func keep(_ report: ResultsReport) -> [UInt64: ManagedObject] {
+    guard let keeper, let reader else { return [:] }
+    var leavers: [UInt64: ManagedObject] = [:]
+    for item in report.items {
+      if item.kind == .delete {
+        leavers[item.identity] = keeper.release(item.identity)
+      } else if holdsShown {
+        keeper.keep(reader.object(item.identity, item.code), item.identity)
+      }
+    }
+    return leavers
+  }
+
   private func makeReader() {
+    // What looks at the list as it was gets its objects, and keeps them itself.
+    reader?.keeper = nil
+    defer { if holdsShown { reader?.keeper = keeper } }
     guard let plan = tracker.plan, tracker.index != nil else { return reader = nil }
     reader = ResultsReader(tracker.shown, tracker.stores, managedObjectContext, plan)
   }
@@ -305,6 +367,8 @@ extension FetchedResultsController: ResultsReceiver {
   func resultsDidChange(_ report: ResultsReport) {
     consumers.follow(report.stores)
     makeReader()
+    // Delegates are told of the very objects that leave.
+    let leavers = keep(report)
     let reloaded = report.items.filter { $0.kind == .update || $0.kind == .move }.map {
       FetchedResultsIdentifiers.identifier($0.identity, $0.code, report.stores)
     }
@@ -318,12 +382,15 @@ extension FetchedResultsController: ResultsReceiver {
     {
       delegate.controller(self, didChangeContentWith: FetchedResultsChange(report, snapshot).difference)
     } else if let delegate = changeDelegate, delegate === delegateInBatch {
-      tell(report, to: delegate)
+      tell(report, leavers, to: delegate)
     }
     endBatch()
   }
 
-  private func tell(_ report: ResultsReport, to delegate: any FetchedResultsChangeDelegate<Result>) {
+  private func tell(
+    _ report: ResultsReport, _ leavers: [UInt64: ManagedObject],
+    to delegate: any FetchedResultsChangeDelegate<Result>
+  ) {
     guard let reader else { return }
     func section(_ name: String, _ range: Range<Int>) -> FetchedResultsSection<Result> {
       FetchedResultsSection(
@@ -342,7 +409,8 @@ extension FetchedResultsController: ResultsReceiver {
     }
     for item in report.items where !isOver {
       // Every object is of the entity's class or a subclass, which was checked to be a Result.
-      let object = unsafeDowncast(reader.object(item.identity, item.code), to: Result.self)
+      let object = unsafeDowncast(
+        leavers[item.identity] ?? reader.object(item.identity, item.code), to: Result.self)
       delegate.controller(
         self, didChange: object, at: item.oldPath, for: item.kind, newIndexPath: item.newPath)
     }
@@ -357,7 +425,9 @@ extension FetchedResultsController: ResultsReceiver {
   }
 
   func resultsDidEnd(_ reason: ResultsEnd) {
+    reader?.keeper = nil
     reader = nil
+    keeper?.releaseAll()
     switch reason {
     // Waiting tasks are notified of the next fetch.
     case .reset: return

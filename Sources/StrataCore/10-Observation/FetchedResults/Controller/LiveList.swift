@@ -46,7 +46,7 @@ public final class LiveList<Element: ManagedObject> {
     // The controller is used where its context is, also when the list is released elsewhere.
     if Thread.isMainThread { return }
     let held = held
-    Errand.hand(to: .main) { withExtendedLifetime(held) {} }
+    Errand.hand(to: .main, isForMainQueue: true) { withExtendedLifetime(held) {} }
   }
 
   private static func makeController(

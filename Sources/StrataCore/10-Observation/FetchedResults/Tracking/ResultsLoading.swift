@@ -3,11 +3,13 @@ import Foundation
 extension ResultsTracker {
   /// The list as the context sees it now, and whom its members belong to: of one state of each store, where more is read than the rows of the list.
   ///
+  /// - Parameter steady: What values in the plan's condition were read through; nil when there are none. It is ended.
   /// - Throws: what `load` throws.
-  func loadAll(_ plan: ResultsPlan) throws -> (EntryIndex, LastOwners) {
+  func loadAll(_ plan: ResultsPlan, _ steady: SteadyReading?) throws -> (EntryIndex, LastOwners) {
     try context.requireStores()
     context.flushAncestors()
-    let steady = SteadyReading(context, isHeld: !plan.isLocal || !plan.related.ownedSteps.isEmpty)
+    let steady =
+      steady ?? SteadyReading(context, isHeld: !plan.isLocal || !plan.related.ownedSteps.isEmpty)
     defer { steady.release() }
     let index = try load(plan, steady)
     return (index, try loadOwners(plan, steady))

@@ -63,15 +63,16 @@ struct ResultsPlan {
 
   /// The plan of a request as the context has its objects now, unsaved changes included.
   ///
+  /// - Parameter steady: What the list is to be read through, where the condition has aggregates of all objects: see `ManagedObjectContext.settling`.
   /// - Throws: what the initialiser throws, and what `ManagedObjectContext.settling` throws.
   static func make(
     _ specification: FetchSpecification, sectionNameKeyPath: String?, computed: ComputedSections?,
-    in context: ManagedObjectContext
+    in context: ManagedObjectContext, _ steady: inout SteadyReading?
   ) throws -> ResultsPlan {
     var shown = specification
     shown.includesPendingChanges = true
     let condition: FetchPredicate? = shown.predicate
-    return try context.settling(shown, ofStored: false) { settled in
+    return try context.settling(shown, ofStored: false, &steady) { settled in
       let found: FetchPredicate? = settled.predicate
       return try ResultsPlan(
         settled, sectionNameKeyPath: sectionNameKeyPath, computed: computed,
@@ -80,11 +81,12 @@ struct ResultsPlan {
   }
 
   /// The plan with other values of the aggregates in its condition; nil when they are what they were, and for a condition without any.
-  func renewed(in context: ManagedObjectContext) throws -> ResultsPlan? {
+  /// - Parameter steady: as in `make`.
+  func renewed(in context: ManagedObjectContext, _ steady: inout SteadyReading?) throws -> ResultsPlan? {
     guard let asked else { return nil }
     context.flushAncestors()
     let new = try Self.make(
-      asked, sectionNameKeyPath: sectionNameKeyPath, computed: computed, in: context)
+      asked, sectionNameKeyPath: sectionNameKeyPath, computed: computed, in: context, &steady)
     return new.request.predicate == request.predicate ? nil : new
   }
 
@@ -160,19 +162,15 @@ package enum SectionText {
     case .integer(let number): "\(number)"
     case .boolean(let isTrue): isTrue ? "1" : "0"
     // Zeros of either sign stand together.
-    case .double(let number): whole("\(number == 0 ? 0 : number)")
-    case .float(let number): whole("\(number == 0 ? 0 : number)")
+    case .double(let number): FunctionValue.text(number == 0 ? 0 : number)
+    case .float(let number): FunctionValue.text(number == 0 ? 0 : number)
     case .decimal(let number): "\(number)"
-    case .date(let date): date.description
+    case .date(let date): AttributeValue.describe(date)
     case .uuid(let uuid): uuid.uuidString
     case .url(let url): url.absoluteString
     case .data(let data): data.description
     case .reference(let bits): "\(bits)"
     }
-  }
-
-  private static func whole(_ text: String) -> String {
-    text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 }
 

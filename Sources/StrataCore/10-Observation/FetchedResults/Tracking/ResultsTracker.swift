@@ -67,7 +67,8 @@ final class ResultsTracker: ContextObserver {
   // MARK: Beginning and end
 
   /// Reads the list.
-  func fetch(_ plan: ResultsPlan) throws {
+  /// - Parameter steady: What the plan's own values were read through; nil when it has none. It is ended.
+  func fetch(_ plan: ResultsPlan, _ steady: SteadyReading?) throws {
     if hasLostStore {
       // Identities name places among these, which entries of before have.
       end(.storeRemoved)
@@ -76,7 +77,7 @@ final class ResultsTracker: ContextObserver {
     let before = computedSections
     computedSections = [:]
     let found: (EntryIndex, LastOwners)
-    do { found = try read(plan) } catch {
+    do { found = try read(plan, steady) } catch {
       computedSections = before
       throw error
     }
@@ -176,7 +177,8 @@ final class ResultsTracker: ContextObserver {
   private func follow(_ change: ContextChange, _ known: ResultsPlan) throws -> ResultsReport? {
     guard var index else { return nil }
     // What the condition says of all objects may be something else now.
-    let renewed = try known.renewed(in: context)
+    var reading: SteadyReading?
+    let renewed = try known.renewed(in: context, &reading)
     let plan = renewed ?? known
     if renewed != nil { self.plan = plan }
     var touched = Touched(self, plan)
@@ -184,8 +186,9 @@ final class ResultsTracker: ContextObserver {
     for id in unseen { touched.add(id) }
     if isBehind || change.isAllRefreshed || renewed != nil {
       computedSections = [:]
-      return try reload(plan, touched)
+      return try reload(plan, touched, reading)
     }
+    reading?.release()
     if touched.isEmpty { return nil }
     context.flushAncestors()
     // What objects refer to is read beside them.
@@ -289,14 +292,16 @@ final class ResultsTracker: ContextObserver {
   /// The list as it is now, and whom its members belong to.
   ///
   /// - Throws: also what could not be read on the way, such as a fault that fired.
-  private func read(_ plan: ResultsPlan) throws -> (EntryIndex, LastOwners) {
-    try context.throwingFailures { try loadAll(plan) }
+  private func read(_ plan: ResultsPlan, _ steady: SteadyReading?) throws -> (EntryIndex, LastOwners) {
+    try context.throwingFailures { try loadAll(plan, steady) }
   }
 
   /// Reads the list again and compares.
-  private func reload(_ plan: ResultsPlan, _ touched: Touched) throws -> ResultsReport? {
+  private func reload(_ plan: ResultsPlan, _ touched: Touched, _ steady: SteadyReading? = nil) throws
+    -> ResultsReport?
+  {
     guard var before = index else { return nil }
-    let (after, owners) = try read(plan)
+    let (after, owners) = try read(plan, steady)
     lastOwners = owners
     // What was seen before belongs to the list of before.
     relatedValues = RelatedValues()

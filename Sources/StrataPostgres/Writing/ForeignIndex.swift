@@ -1,0 +1,47 @@
+import StrataCore
+
+/// A unique index that is not the model's: somebody has made it for the table, over expressions, over some rows, or over columns of which the model says nothing of the kind.
+enum ForeignIndex {
+  private static func table(_ error: SQLError, _ mapping: StoreMapping) -> TableMapping? {
+    mapping.tables.first { table in
+      let (namespace, name) =
+        table.adopted.map { ($0.namespace, $0.name) } ?? (mapping.namespace, table.plainName)
+      return namespace == error.namespace && name == error.table
+    }
+  }
+
+  /// Asks what the index is that the server has named; nil when it has named none of a table of the model's.
+  static func question(_ error: SQLError, _ mapping: StoreMapping) -> SQLStatement? {
+    guard !error.constraint.isEmpty, table(error, mapping) != nil else { return nil }
+    var statement = SQLStatement(
+      "SELECT pg_catalog.pg_get_indexdef(i.indexrelid), i.indisprimary, i.indexprs IS NOT NULL, i.indpred IS NOT NULL, a.attname::text FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_class t ON t.oid = i.indrelid JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = ANY((i.indkey::smallint[])[0:i.indnkeyatts - 1]) WHERE n.nspname = "
+    )
+    statement += statement.bind(error.namespace) + "::text AND t.relname = "
+    statement += statement.bind(error.table) + "::text AND c.relname = "
+    statement += statement.bind(error.constraint) + "::text"
+    return statement
+  }
+
+  /// What is told of it; nil when the index is the model's.
+  static func refusal(_ error: SQLError, _ mapping: StoreMapping, _ answer: SQLResult) throws -> StorageError?
+  {
+    guard answer.rowCount > 0, let table = table(error, mapping) else { return nil }
+    func isTrue(_ column: Int) -> Bool { answer[0, column]?.bytes.first == 1 }
+    if isTrue(1) { return nil }
+    let columns = Set((0..<answer.rowCount).compactMap { answer[$0, 4]?.text })
+    let isModels = mapping.schema.indexes.contains { index in
+      guard index.isUnique, mapping.schema.entities[index.owner].hierarchyNumber == table.hierarchy else {
+        return false
+      }
+      let own = index.parts.compactMap { table.column(index.owner, $0.slot) }
+      return Set(own.map { Identifier.plain($0.name) }) == columns
+    }
+    // The store limits indexes of its own to entities.
+    if isModels, !isTrue(2), !isTrue(3) || table.adopted == nil { return nil }
+    return StorageError(
+      .refused, operation: "commit", path: "",
+      detail:
+        "The server refuses rows because of the unique index “\(error.constraint)” of the table “\(error.table)”, which is not a constraint of the model's: \(try answer.text(0, 0)). Another row has the same values there. Nothing was saved."
+    )
+  }
+}
