@@ -165,6 +165,7 @@ extension ManagedObjectContext {
     object.boundReference = .passUnretained(bound)
     object.table = bound.table
     object.slotCount = bound.slotCount
+    object.state.announce(bound.announcesChanges)
     object.context = self
     return object
   }
@@ -176,7 +177,7 @@ extension ManagedObject {
     draft = nil
     transients = nil
     relations = nil
-    state = ObjectState()
+    state.forgetAll()
     state.beginAwaking()
     primaryKey = row.primaryKey
     snapshot = row.snapshot

@@ -166,10 +166,11 @@ extension ManagedObjectContext {
     object.boundReference = .passUnretained(bound)
     object.table = bound.table
     object.slotCount = bound.slotCount
+    // Beside what else is read of the entity: later, something might have let go of it, and a reference would be counted.
+    object.state = .newFault(announces: bound.announcesChanges)
     object.primaryKey = key
     object.context = self
     object.snapshot = row
-    object.state = .newFault
   }
 
   /// The one object for a fetched row. `layers` are the context's own.

@@ -102,10 +102,6 @@ open class ManagedObject: NSObject, SlotDeclaring {
       storedDraft = newValue
       state.ownDraft()
       edits = newValue?.pointers
-      // Setters of objects with a draft take the slow half where the class is to hear of changes, whoever has made the draft.
-      if newValue != nil, boundReference?._withUnsafeGuaranteedRef({ $0.announcesChanges }) == true {
-        state.beginAnnouncing()
-      }
     }
   }
   @exclusivity(unchecked) private final var storedDraft: RowDraft?

@@ -69,7 +69,7 @@
     static let draftShared = Flags(rawValue: 1 << 29)
     /// Noted for the next did-change notification, and finished for children as it is.
     static let flushed = Flags(rawValue: 1 << 30)
-    /// Setters call the class before and after each change: see `ChangeOverrides`.
+    /// Setters call the class before and after each change: see `ChangeOverrides`. From birth on, of all objects whose entity asks for it.
     static let announcing = Flags(rawValue: 1 << 31)
     /// A setter has somebody to tell.
     static let observedOrAnnouncing: Flags = [.observed, .announcing]
@@ -121,14 +121,26 @@
 
   // MARK: Objects that begin
 
-  /// A fault of a record that is in a store.
-  static let newFault = ObjectState(flags: .fault)
-  static let newProbe = ObjectState(flags: [.fault, .probe])
+  /// A fault of a record that is in a store. `announces` where setters call the class.
+  @inline(__always)
+  static func newFault(announces: Bool) -> ObjectState {
+    ObjectState(
+      flags: Flags(rawValue: Flags.fault.rawValue | (announces ? Flags.announcing.rawValue : 0)))
+  }
+
+  /// Nothing is known of the object but its class: whoever forgets all else keeps this.
+  mutating func forgetAll() { flags.formIntersection(.announcing) }
+
+  /// A fault in no context that never fires.
+  mutating func becomeProbe() {
+    forgetAll()
+    flags.formUnion([.fault, .probe])
+  }
 
   /// The object is about to be new once more.
   /// - Parameter isListed: the tracker's list of inserted objects still has an entry for it.
   mutating func beginAnew(isListed: Bool, keeping kept: Flags = []) {
-    flags.formIntersection(kept)
+    flags.formIntersection(kept.union(.announcing))
     if isListed { flags.insert(.listedInserted) }
   }
 
@@ -287,7 +299,10 @@
 
   mutating func beginObserved() { flags.insert(.observed) }
   mutating func endObserved() { flags.remove(.observed) }
-  mutating func beginAnnouncing() { flags.insert(.announcing) }
+  /// The object is of an entity from now on whose class is to be called, or not.
+  mutating func announce(_ announces: Bool) {
+    if announces { flags.insert(.announcing) } else { flags.remove(.announcing) }
+  }
   mutating func becomeLoose() { flags.insert(.loose) }
   mutating func endLoose() { flags.remove(.loose) }
 }

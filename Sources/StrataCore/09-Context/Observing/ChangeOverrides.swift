@@ -29,7 +29,7 @@ extension ManagedObject {
   /// A setter is about to change an attribute or a to-one relationship.
   @inline(__always)
   final func announceChange(_ slot: Int) {
-    if withHome({ $0.announcesChanges }) { callWillChange(slot) }
+    if state.contains(.announcing) { callWillChange(slot) }
   }
 
   /// It has changed it. Who sets a relationship has set its other end, too.
@@ -40,8 +40,6 @@ extension ManagedObject {
 
   @inline(never)
   private final func callWillChange(_ slot: Int) {
-    // From now on setters take the slow half, which calls this.
-    state.beginAnnouncing()
     if state.contains(.awaking) { return }
     let slot = announcedSlot(slot)
     let observation = ensureObservation()

@@ -371,7 +371,7 @@ extension ManagedObject {
     lead(to: bound)
     table = bound.table
     slotCount = bound.slotCount
-    if bound.announcesChanges { state.beginAnnouncing() }
+    state.announce(bound.announcesChanges)
   }
 
   /// Gives an object that was made without a context the entity it has in no store, and its defaults.
@@ -388,7 +388,7 @@ extension ManagedObject {
   /// Makes an empty object a probe of its entity: see `ProbeRecording`.
   func becomeProbe(_ entity: EntityDescription) {
     become(UnattachedEntities.bound(entity))
-    state = .newProbe
+    state.becomeProbe()
   }
 }
 
