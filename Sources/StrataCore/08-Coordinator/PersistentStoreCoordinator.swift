@@ -466,13 +466,14 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ) throws -> CommitNotice {
     var changes = changes
     let metadata = state.withLock { $0.metadata.removeValue(forKey: binding.index) }
-    changes.metadata = metadata
+    // Copies it, which only those that have something to say are worth.
+    if metadata != nil || changes.metadata != nil { changes.metadata = metadata }
     let index = binding.index
     do {
       let sent = changes
       @Sendable func notice(_ result: CommitResult) -> CommitNotice {
         var written = sent.written(with: result.derivedRows)
-        written.touched += result.touched
+        if !result.touched.isEmpty { written.touched += result.touched }
         return CommitNotice(
           storeIndex: index, commitNumber: result.commitNumber, origin: origin, changes: written,
           derivedRows: result.derivedRows, unsaidTouches: result.touched, hasWritten: result.hasWritten)

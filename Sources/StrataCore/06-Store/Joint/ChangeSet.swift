@@ -1,28 +1,10 @@
 import Foundation
 
 /// One save as a value: what a context wants the store to look like afterwards.
+///
+/// Its copies share what they say until one of them is changed: a save is handed on some fifteen times, and counts one reference each time.
 package struct ChangeSet: Sendable {
-  /// Rows that are new.
-  package var inserts: [RowChange]
-  /// Rows that replace a row of an earlier version.
-  package var updates: [RowChange]
-  /// Rows that go.
-  package var deletes: [RowDeletion]
-  /// Rows that stay but must still be of the version the context knows (rule 189, `detectConflicts(for:)`).
-  package var checks: [RowCheck]
-  /// What happens to relationships that are not in rows.
-  package var edges: [EdgeChange]
-  /// Rows that stay as they are although their relationships change: for those who merge the commit, the store does not look
-  /// at them.
-  package var touched: [RowTouch] = []
-  /// Rows whose objects were edited and have the values that they had: for those who merge the commit, no store looks at them.
-  package var resaved: [RowTouch] = []
-  /// The author and context of the changes, for the store's history.
-  package var origin = ChangeOrigin()
-  /// New metadata of the store; the standard keys are kept whatever it says (rule 148).
-  package var metadata: StoreMetadata?
-  /// Index entries that another thread is making.
-  var earlyEntries: EarlyIndexEntries?
+  private var content: Content
   /// Whether references must lead to rows. A salvage looks after them when it has found all rows.
   package var checksReferences = true
   /// Whether both ends of one-to-one relationships must refer to each other. A batch sees to both, one after the other.
@@ -38,12 +20,13 @@ package struct ChangeSet: Sendable {
     inserts: [RowChange] = [], updates: [RowChange] = [], deletes: [RowDeletion] = [],
     checks: [RowCheck] = [], edges: [EdgeChange] = [], metadata: StoreMetadata? = nil
   ) {
-    self.inserts = inserts
-    self.updates = updates
-    self.deletes = deletes
-    self.checks = checks
-    self.edges = edges
-    self.metadata = metadata
+    content = Content()
+    content.inserts = inserts
+    content.updates = updates
+    content.deletes = deletes
+    content.checks = checks
+    content.edges = edges
+    content.metadata = metadata
   }
 
   // Inlined: a call would copy the change set of an object.
@@ -61,6 +44,128 @@ package struct ChangeSet: Sendable {
   package var isEmpty: Bool {
     inserts.isEmpty && updates.isEmpty && deletes.isEmpty && checks.isEmpty && edges.isEmpty
       && metadata == nil
+  }
+}
+
+// MARK: What it says
+
+extension ChangeSet {
+  /// Rows that are new.
+  package var inserts: [RowChange] {
+    @inline(__always) _read { yield content.inserts }
+    @inline(__always) _modify {
+      own()
+      yield &content.inserts
+    }
+  }
+  /// Rows that replace a row of an earlier version.
+  package var updates: [RowChange] {
+    @inline(__always) _read { yield content.updates }
+    @inline(__always) _modify {
+      own()
+      yield &content.updates
+    }
+  }
+  /// Rows that go.
+  package var deletes: [RowDeletion] {
+    @inline(__always) _read { yield content.deletes }
+    @inline(__always) _modify {
+      own()
+      yield &content.deletes
+    }
+  }
+  /// Rows that stay but must still be of the version the context knows (rule 189, `detectConflicts(for:)`).
+  package var checks: [RowCheck] {
+    @inline(__always) _read { yield content.checks }
+    @inline(__always) _modify {
+      own()
+      yield &content.checks
+    }
+  }
+  /// What happens to relationships that are not in rows.
+  package var edges: [EdgeChange] {
+    @inline(__always) _read { yield content.edges }
+    @inline(__always) _modify {
+      own()
+      yield &content.edges
+    }
+  }
+  /// Rows that stay as they are although their relationships change: for those who merge the commit, the store does not look
+  /// at them.
+  package var touched: [RowTouch] {
+    @inline(__always) _read { yield content.touched }
+    @inline(__always) _modify {
+      own()
+      yield &content.touched
+    }
+  }
+  /// Rows whose objects were edited and have the values that they had: for those who merge the commit, no store looks at them.
+  package var resaved: [RowTouch] {
+    @inline(__always) _read { yield content.resaved }
+    @inline(__always) _modify {
+      own()
+      yield &content.resaved
+    }
+  }
+  /// The author and context of the changes, for the store's history.
+  package var origin: ChangeOrigin {
+    @inline(__always) _read { yield content.origin }
+    @inline(__always) _modify {
+      own()
+      yield &content.origin
+    }
+  }
+  /// New metadata of the store; the standard keys are kept whatever it says (rule 148).
+  package var metadata: StoreMetadata? {
+    @inline(__always) _read { yield content.metadata }
+    @inline(__always) _modify {
+      own()
+      yield &content.metadata
+    }
+  }
+  /// Index entries that another thread is making.
+  var earlyEntries: EarlyIndexEntries? {
+    @inline(__always) _read { yield content.earlyEntries }
+    @inline(__always) _modify {
+      own()
+      yield &content.earlyEntries
+    }
+  }
+
+  /// Before a change: no copy sees it.
+  @inline(__always)
+  private mutating func own() {
+    if !isKnownUniquelyReferenced(&content) { content = content.copy() }
+  }
+
+  // Unchecked: it is changed only while one change set has it.
+  private final class Content: @unchecked Sendable {
+    // `@exclusivity(unchecked)`: only the change sets that share it look at it, and accesses to those are checked.
+    @exclusivity(unchecked) var inserts: [RowChange] = []
+    @exclusivity(unchecked) var updates: [RowChange] = []
+    @exclusivity(unchecked) var deletes: [RowDeletion] = []
+    @exclusivity(unchecked) var checks: [RowCheck] = []
+    @exclusivity(unchecked) var edges: [EdgeChange] = []
+    @exclusivity(unchecked) var touched: [RowTouch] = []
+    @exclusivity(unchecked) var resaved: [RowTouch] = []
+    @exclusivity(unchecked) var origin = ChangeOrigin()
+    @exclusivity(unchecked) var metadata: StoreMetadata?
+    @exclusivity(unchecked) var earlyEntries: EarlyIndexEntries?
+
+    func copy() -> Content {
+      let copy = Content()
+      copy.inserts = inserts
+      copy.updates = updates
+      copy.deletes = deletes
+      copy.checks = checks
+      copy.edges = edges
+      copy.touched = touched
+      copy.resaved = resaved
+      copy.origin = origin
+      copy.metadata = metadata
+      copy.earlyEntries = earlyEntries
+      return copy
+    }
   }
 }
 
