@@ -13,20 +13,25 @@ struct StoreFile: Sendable {
   /// The calls of the operating system.
   let system: FileSystem
 
-  /// LMDB's lock file.
-  var lockPath: String { path + Self.lockSuffix }
+  /// LMDB's lock file. Like the next one made once: each write looks at both.
+  let lockPath: String
 
   /// The longest of what the names of the files beside a store end in without which it is of no use.
   private static let lockSuffix = "-lock"
 
   /// The log of small commits, while a process has the store open or when one was killed.
-  var logPath: String { path + "-log" }
+  let logPath: String
+
+  /// What the log's name ends in.
+  private static let logSuffix = "-log"
 
   /// Another name in a directory that was found already.
   init(path: String, directory: String, system: FileSystem) {
     self.path = path
     self.directory = directory
     self.system = system
+    lockPath = path + Self.lockSuffix
+    logPath = path + Self.logSuffix
   }
 
   /// Finds the directory of `path`.
@@ -46,6 +51,8 @@ struct StoreFile: Sendable {
       self.directory = directory
       self.path = (directory == "/" ? "" : directory) + "/" + name
       self.system = system
+      lockPath = self.path + Self.lockSuffix
+      logPath = self.path + Self.logSuffix
     }
     try requireRoomForSuffix(name)
   }

@@ -153,7 +153,9 @@ struct FileSystem: Sendable {
     unlink: { Foundation.unlink($0) == 0 ? 0 : -errno },
     status: { path in
       var status = stat()
-      return lstat(path, &status) == 0 ? .success(Status(status)) : .failure(Code(number: errno))
+      // A path that is handed over as it is would be copied.
+      let code = path.withCString { lstat($0, &status) }
+      return code == 0 ? .success(Status(status)) : .failure(Code(number: errno))
     },
     statusOfDescriptor: { descriptor in
       var status = stat()
