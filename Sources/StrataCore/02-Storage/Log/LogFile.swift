@@ -44,18 +44,27 @@ enum LogFile {
 
   /// Reads bytes; fewer only where the file ends.
   static func read(_ descriptor: Int32, _ range: Range<Int>, _ file: StoreFile) throws -> [UInt8] {
-    var failure = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, done in
-      while done < range.count {
-        let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[done...])
-        let got = file.system.read(descriptor, rest, range.lowerBound + done)
-        if got < 0 { failure = -got }
-        if got <= 0 { return }
-        done += got
-      }
+    try [UInt8](unsafeUninitializedCapacity: range.count) { buffer, done in
+      // An array may get more than it has asked for.
+      let all = UnsafeMutableRawBufferPointer(buffer)
+      let wanted = UnsafeMutableRawBufferPointer(rebasing: all[..<range.count])
+      done = try read(descriptor, into: wanted, at: range.lowerBound, file)
     }
-    if failure != 0 { throw StorageError(Int32(failure), "pread", path: file.logPath) }
-    return bytes
+  }
+
+  /// Fills `buffer`. Returns how many bytes there were; fewer only where the file ends.
+  static func read(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int, _ file: StoreFile
+  ) throws -> Int {
+    var done = 0
+    while done < buffer.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let got = file.system.read(descriptor, rest, offset + done)
+      if got < 0 { throw StorageError(Int32(-got), "pread", path: file.logPath) }
+      if got == 0 { break }
+      done += got
+    }
+    return done
   }
 
   /// Which file it is, whatever its name is.

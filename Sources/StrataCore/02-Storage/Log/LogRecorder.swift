@@ -7,7 +7,10 @@ import Foundation
 /// Past `LogFormat.mostRecordBytes` nothing more is recorded, and the commit is flushed instead.
 final class LogRecorder {
   // `@exclusivity(unchecked)`: used by one frame on one thread, and there are no calls back. Some thousand changes of a commit come through here.
-  @exclusivity(unchecked) private(set) var bytes: [UInt8] = []
+  // Memory of its own: a change adds up to six numbers and texts, and an array would be asked each time whether it is shared.
+  @exclusivity(unchecked) private var base: UnsafeMutableRawPointer
+  @exclusivity(unchecked) private var capacity = 4_096
+  @exclusivity(unchecked) private var count = 0
   /// Whether the transaction changed more than a record holds.
   @exclusivity(unchecked) private(set) var isTooLarge = false
   /// Whether there is more than names of keyspaces that exist: LMDB commits nothing when nothing was changed.
@@ -16,9 +19,18 @@ final class LogRecorder {
   @exclusivity(unchecked) private var keyspaces: [MDB_dbi] = []
   @exclusivity(unchecked) private var current = -1
 
+  init() { base = .allocate(byteCount: 4_096, alignment: 8) }
+
+  deinit { base.deallocate() }
+
+  /// What is recorded. Valid until the next change.
+  var recorded: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+  /// A copy of it.
+  var bytes: [UInt8] { Array(recorded) }
+
   /// Begins again.
   func reset() {
-    bytes.removeAll(keepingCapacity: true)
+    count = 0
     keyspaces.removeAll(keepingCapacity: true)
     isTooLarge = false
     hasChanges = false
@@ -69,7 +81,10 @@ final class LogRecorder {
   func giveUp() {
     isTooLarge = true
     hasChanges = true
-    bytes.removeAll()
+    count = 0
+    base.deallocate()
+    capacity = 4_096
+    base = .allocate(byteCount: capacity, alignment: 8)
   }
 
   /// Where the record ends now, to remove what comes after.
@@ -81,13 +96,13 @@ final class LogRecorder {
   }
 
   var place: Place {
-    Place(count: bytes.count, current: current, keyspaceCount: keyspaces.count, hasChanges: hasChanges)
+    Place(count: count, current: current, keyspaceCount: keyspaces.count, hasChanges: hasChanges)
   }
 
   /// Removes what was recorded since `place`: LMDB had nothing to change.
   func takeBack(to place: Place) {
     if isTooLarge { return }
-    bytes.removeLast(bytes.count - place.count)
+    count = place.count
     keyspaces.removeLast(keyspaces.count - place.keyspaceCount)
     current = place.current
     hasChanges = place.hasChanges
@@ -99,7 +114,7 @@ final class LogRecorder {
     hasChanges = true
     if isTooLarge { return false }
     // A name of a keyspace, and the header before the bytes, are less than 1 KiB.
-    if bytes.count + count > LogFormat.mostRecordBytes - 1_024 {
+    if self.count + count > LogFormat.mostRecordBytes - 1_024 {
       giveUp()
       return false
     }
@@ -118,12 +133,32 @@ final class LogRecorder {
     append(UInt64(code) | UInt64(number) << 8, count: 3)
   }
 
-  /// The lowest `count` bytes of a number, the lowest first.
+  /// The lowest `count` bytes of a number, at most 8, the lowest first.
   @inline(__always)
   private func append(_ number: UInt64, count: Int) {
-    withUnsafeBytes(of: number.littleEndian) { append(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    makeRoom(8)
+    // All eight fit; those that are not wanted are overwritten.
+    base.storeBytes(of: number.littleEndian, toByteOffset: self.count, as: UInt64.self)
+    self.count += count
   }
 
   @inline(__always)
-  private func append(_ more: UnsafeRawBufferPointer) { bytes.append(contentsOf: more) }
+  private func append(_ more: UnsafeRawBufferPointer) {
+    guard let source = more.baseAddress else { return }
+    makeRoom(more.count)
+    memcpy(base + count, source, more.count)
+    count += more.count
+  }
+
+  @inline(__always)
+  private func makeRoom(_ more: Int) { if count + more > capacity { grow(more) } }
+
+  @inline(never)
+  private func grow(_ more: Int) {
+    let larger = max(capacity * 2, count + more)
+    let new = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 8)
+    memcpy(new, base, count)
+    base.deallocate()
+    (base, capacity) = (new, larger)
+  }
 }

@@ -44,6 +44,8 @@ final class StoreLog: @unchecked Sendable {
   /// The file's last page when this process took its pin, at a checkpoint that others may have replaced since.
   var pinPage = 0
   var scratch: [UInt8] = []
+  /// How many bytes of it are the record that was appended last.
+  var scratchCount = 0
 
   /// Logged commits since the system was last told to write out the data file.
   private var commitsSinceFlush = 0
@@ -199,7 +201,7 @@ final class StoreLog: @unchecked Sendable {
     var isLogged = !recorder.isTooLarge
     do {
       var size =
-        LogFormat.recordHeader + (isLogged ? recorder.bytes.count.roundedUp(to: LogFormat.alignment) : 0)
+        LogFormat.recordHeader + (isLogged ? recorder.recorded.count.roundedUp(to: LogFormat.alignment) : 0)
       // What LMDB flushes with a large commit must be pages of that one alone: when its flush fails, the system calls them all clean, and no later flush
       // finds those of earlier commits.
       if tail + size > capacity || !isLogged && head.checkpoint != transactionID - 1 {
@@ -214,7 +216,7 @@ final class StoreLog: @unchecked Sendable {
       mdb_txn_abort(transaction)
       throw error
     }
-    let end = tail + scratch.count
+    let end = tail + scratchCount
     let code: Int32
     if isLogged {
       mdb_env_set_flags(environment, UInt32(MDB_NOSYNC), 1)
@@ -255,17 +257,18 @@ final class StoreLog: @unchecked Sendable {
   /// Appends a record of the transaction. The state stays as it was until `commit` updates it.
   func append(_ kind: LogRecord.Kind, _ transactionID: UInt64, _ size: Int) throws {
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
-    scratch.removeAll(keepingCapacity: true)
-    recorder.bytes.withUnsafeBytes { bytes in
-      let body = kind == .changes ? bytes : empty
-      let header = LogRecord.header(kind, transactionID, body: body, chain: chain)
-      appendedChecksum = header.checksum
-      scratch.append(contentsOf: header.bytes)
-      scratch.append(contentsOf: body)
-      scratch.append(contentsOf: repeatElement(0, count: size - scratch.count))
+    let body = kind == .changes ? recorder.recorded : empty
+    if scratch.count < size { scratch = [UInt8](repeating: 0, count: size) }
+    scratchCount = size
+    let (kind, chain) = (kind, chain)
+    appendedChecksum = scratch.withUnsafeMutableBytes { buffer in
+      LogRecord.put(kind, transactionID, body: body, chain: chain, into: buffer, count: size)
     }
     do {
-      try scratch.withUnsafeBytes { try file.system.writeAll(descriptor, $0, at: tail, path: file.logPath) }
+      try scratch.withUnsafeBytes {
+        try file.system.writeAll(
+          descriptor, UnsafeRawBufferPointer(rebasing: $0[..<size]), at: tail, path: file.logPath)
+      }
       if durability == .full { try syncLog() }
     } catch {
       let isCut = cutTail()
@@ -309,8 +312,10 @@ final class StoreLog: @unchecked Sendable {
   /// cut it must not stand in for the transaction that gets its number, or vouch for that one's anchor. Who has cut it may have been killed, too, before that was durable.
   func cutStranger(_ base: UInt64) throws {
     if policy.omitsCut || lastID != base || tail + LogFormat.recordHeader > capacity { return }
-    let remnant = try read(tail..<tail + LogFormat.recordHeader).withUnsafeBytes {
-      LogRecord.remnant($0, of: base + 1)
+    let headerSize = LogFormat.recordHeader
+    let remnant = try withUnsafeTemporaryAllocation(byteCount: headerSize, alignment: 8) { header in
+      let count = try LogFile.read(descriptor, into: header, at: tail, file)
+      return LogRecord.remnant(UnsafeRawBufferPointer(rebasing: header[..<count]), of: base + 1)
     }
     // When that fails, the log is not trusted any more, and a checkpoint comes first.
     if remnant != nil { _ = cutTail() }

@@ -90,15 +90,35 @@ struct LogRecord: Equatable {
   ) -> (bytes: [UInt8], checksum: UInt64) {
     var bytes = [UInt8](repeating: 0, count: LogFormat.recordHeader)
     let checksum = bytes.withUnsafeMutableBytes { buffer in
-      buffer.storeBytes(of: UInt32(body.count).littleEndian, toByteOffset: 0, as: UInt32.self)
-      buffer.storeBytes(of: kind.rawValue.littleEndian, toByteOffset: 4, as: UInt32.self)
-      buffer.storeBytes(of: transactionID.littleEndian, toByteOffset: 8, as: UInt64.self)
-      let checksum = Self.checksum(
-        UnsafeRawBufferPointer(rebasing: buffer[..<16]), body, chain: chain)
-      buffer.storeBytes(of: checksum.littleEndian, toByteOffset: 16, as: UInt64.self)
-      return checksum
+      putHeader(kind, transactionID, body: body, chain: chain, into: buffer)
     }
     return (bytes, checksum)
+  }
+
+  /// The same, put where it is wanted. Returns the checksum.
+  private static func putHeader(
+    _ kind: Kind, _ transactionID: UInt64, body: UnsafeRawBufferPointer, chain: UInt64,
+    into buffer: UnsafeMutableRawBufferPointer
+  ) -> UInt64 {
+    buffer.storeBytes(of: UInt32(body.count).littleEndian, toByteOffset: 0, as: UInt32.self)
+    buffer.storeBytes(of: kind.rawValue.littleEndian, toByteOffset: 4, as: UInt32.self)
+    buffer.storeBytes(of: transactionID.littleEndian, toByteOffset: 8, as: UInt64.self)
+    let checksum = Self.checksum(
+      UnsafeRawBufferPointer(rebasing: buffer[..<16]), body, chain: chain)
+    buffer.storeBytes(of: checksum.littleEndian, toByteOffset: 16, as: UInt64.self)
+    return checksum
+  }
+
+  /// Puts a whole record into the first `count` bytes of `buffer`: the header, the body, and zeros. Returns its checksum.
+  static func put(
+    _ kind: Kind, _ transactionID: UInt64, body: UnsafeRawBufferPointer, chain: UInt64,
+    into buffer: UnsafeMutableRawBufferPointer, count: Int
+  ) -> UInt64 {
+    let checksum = putHeader(kind, transactionID, body: body, chain: chain, into: buffer)
+    let end = LogFormat.recordHeader + body.count
+    UnsafeMutableRawBufferPointer(rebasing: buffer[LogFormat.recordHeader..<end]).copyMemory(from: body)
+    for place in end..<count { buffer[place] = 0 }
+    return checksum
   }
 
   /// All records from the beginning up to where the chain ends.
