@@ -39,10 +39,16 @@ struct KeyBuilder: ~Copyable {
 
   init(capacity: Int = 512) {
     self.capacity = max(capacity, 64)
-    start = UnsafeMutableRawPointer.allocate(byteCount: self.capacity, alignment: 8)
+    start = Self.allocate(self.capacity)
   }
 
-  deinit { start.deallocate() }
+  deinit { free(start) }
+
+  /// What is allocated with an alignment takes three times as long, and this has one that is larger.
+  private static func allocate(_ count: Int) -> UnsafeMutableRawPointer {
+    // There is no pointer when there is no memory left.
+    malloc(count)!
+  }
 
   /// The key. Valid until the next mutation.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
@@ -265,9 +271,9 @@ struct KeyBuilder: ~Copyable {
   @inline(never)
   private mutating func grow(_ more: Int) {
     let larger = max(capacity * 2, count + more)
-    let memory = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 8)
+    let memory = Self.allocate(larger)
     memory.copyMemory(from: start, byteCount: count)
-    start.deallocate()
+    free(start)
     start = memory
     capacity = larger
   }

@@ -31,8 +31,9 @@ struct RowSlabWriter: ~Copyable {
   private var free = 0
   private var nextLength: Int
 
-  /// `expectedLength` is about how many bytes of rows there will be, if known.
-  init(expectedLength: Int = 1_024) {
+  /// `expectedLength` is about how many bytes of rows there will be, if known. What else is taken at first is, with its head, just small enough for
+  /// the C library to have it at hand (1,032 bytes).
+  init(expectedLength: Int = 960) {
     nextLength = min(max(expectedLength, 256), RowSlab.chunkLength)
   }
 

@@ -21,24 +21,25 @@ final class ChangeSetWriter {
   private let history: HistoryWriter?
   /// The rows that go in the same transaction, with this change set or another, by hierarchy: what becomes of them until then is nothing to record.
   private let going: [ReferenceSet]
+  // `@exclusivity(unchecked)`: one frame on the writer's thread uses it at a time, and there are no calls back.
   /// The stored rows that updates replace, in their order; in the schema's layout. Valid until the first write.
-  var replaced: [StoredRow] = []
+  @exclusivity(unchecked) var replaced: [StoredRow] = []
   /// The stored rows that go, in the order of the deletes, with their keys.
-  var deleted: ContiguousArray<(key: UInt64, row: StoredRow)> = []
+  @exclusivity(unchecked) var deleted: ContiguousArray<(key: UInt64, row: StoredRow)> = []
   /// The entities of the rows that change.
-  private(set) var changedEntities = SlotBitmap()
+  @exclusivity(unchecked) private(set) var changedEntities = SlotBitmap()
   /// What happens to relationships.
-  private(set) var edges = EdgeChanges()
+  @exclusivity(unchecked) private(set) var edges = EdgeChanges()
   /// What is done to the rows of each hierarchy, by ascending key.
-  private var operations: [(hierarchy: Int, list: Operations)] = []
+  @exclusivity(unchecked) private var operations: [(hierarchy: Int, list: Operations)] = []
   /// Index changes by index number.
-  var indexChanges: [(index: IndexSchema, changes: IndexChanges)] = []
+  @exclusivity(unchecked) var indexChanges: [(index: IndexSchema, changes: IndexChanges)] = []
   /// Whether some new row has values outside it.
-  private var hasLargeValues = false
+  @exclusivity(unchecked) private var hasLargeValues = false
   /// Indexes whose entries another thread is making meanwhile.
-  var awaitedIndexes: [IndexSchema] = []
+  @exclusivity(unchecked) var awaitedIndexes: [IndexSchema] = []
   /// Large values that no row refers to any more.
-  var staleLargeValues: [LargeValueKey] = []
+  @exclusivity(unchecked) var staleLargeValues: [LargeValueKey] = []
   /// The versions of replaced rows that have derived attributes.
   private(set) var replacedVersions: [RowAddress: UInt32] = [:]
   /// The rows as they are stored that were written again, or for the first time, with other derived values.
@@ -107,7 +108,39 @@ final class ChangeSetWriter {
         isTouched = true
       }
     }
-    return isTouched
+    return isTouched && (!deleted.isEmpty || changesReferences || lacksRoomForEdges)
+  }
+
+  /// Whether a row that is new refers to something, or one that is replaced to something else. Ends with the first one that does.
+  private var changesReferences: Bool {
+    let referenceSlots = catalogue.relationships.referenceSlots
+    let isReferring = changeSet.inserts.withUnsafeBufferPointer { inserts in
+      inserts.indices.contains { place in
+        // `inserts` keeps the row alive. The bytes of a nil reference are 0.
+        let base = inserts[place].row.base
+        return referenceSlots[inserts[place].entity].contains { RowBytes.reference(base, $0.entry) != 0 }
+      }
+    }
+    if isReferring { return true }
+    return changeSet.updates.withUnsafeBufferPointer { updates in
+      updates.indices.contains { place in
+        referenceSlots[updates[place].entity].contains { updates[place].changedSlots.contains($0.slot) }
+      }
+    }
+  }
+
+  /// Whether the store could not keep the edges of what changes: that is refused whatever is written.
+  private var lacksRoomForEdges: Bool {
+    if parts.edges == nil { return true }
+    let codes = catalogue.relationships.codes
+    var isLacking = false
+    changedEntities.forEach { entity in
+      for relationship in parts.schema.entities[entity].relationships
+      where !relationship.isTransient && codes[relationship.number] == 0 {
+        isLacking = true
+      }
+    }
+    return isLacking
   }
 
   private func collectEdges(_ transaction: borrowing ReadTransaction) throws -> (any Error)? {
@@ -223,13 +256,13 @@ extension ChangeSetWriter {
         }
       }
     }
-    replaced = found[..<updates.count].compactMap(\.self)
-    deleted.reserveCapacity(deletes.count)
+    if !updates.isEmpty { replaced = found[..<updates.count].compactMap { $0 } }
+    if !deletes.isEmpty { deleted.reserveCapacity(deletes.count) }
     for place in deletes.indices {
       if let row = found[updates.count + place] { deleted.append((deletes[place].primaryKey, row)) }
     }
     // In the order of the changes.
-    var all = conflicts.sorted { $0.place < $1.place }.map(\.conflict)
+    var all = conflicts.isEmpty ? [] : conflicts.sorted { $0.place < $1.place }.map(\.conflict)
     for check in changeSet.checks {
       let rows = try rows(check.hierarchy)
       let bytes = try transaction.get(rows, check.primaryKey)
@@ -246,13 +279,19 @@ extension ChangeSetWriter {
     _ list: Operations, _ rows: Keyspace, _ transaction: borrowing ReadTransaction, _ isUnchanged: Bool,
     _ body: (Int, UInt64, UnsafeRawBufferPointer?) throws -> Void
   ) throws {
+    let deletesBegin = changeSet.updates.count
+    if list.count < Self.fewestAtATime {
+      return try transaction.withCursor(rows) { cursor in
+        for (key, operation) in list {
+          guard let place = operation.storedPlace(deletesBegin: deletesBegin) else { continue }
+          try body(place, key, PrimaryKeyBytes.with(key) { try cursor.seek(exactly: $0)?.value })
+        }
+      }
+    }
     var (keys, places): ([UInt64], [Int]) = ([], [])
     for (key, operation) in list {
-      switch operation {
-      case .insert: continue
-      case .update(let place): places.append(place)
-      case .delete(let place): places.append(changeSet.updates.count + place)
-      }
+      guard let place = operation.storedPlace(deletesBegin: deletesBegin) else { continue }
+      places.append(place)
       keys.append(key)
     }
     if isUnchanged, keys.count >= Self.fewestAtATime {
@@ -331,6 +370,16 @@ extension ChangeSetWriter {
     case insert(Int)
     case update(Int)
     case delete(Int)
+
+    /// Its place among the updates and the deletes behind them; nil for an insert.
+    @inline(__always)
+    func storedPlace(deletesBegin: Int) -> Int? {
+      switch self {
+      case .insert: nil
+      case .update(let place): place
+      case .delete(let place): deletesBegin + place
+      }
+    }
   }
 
   /// By ascending key.

@@ -94,20 +94,40 @@ extension ChangeSetWriter {
   private func collect(
     _ index: IndexSchema, _ changes: IndexChanges, _ transaction: borrowing ReadTransaction
   ) throws {
-    var isCovered = [Bool](repeating: false, count: parts.schema.entities.count)
+    var covered = SlotBitmap()
     // Keys with derived values are made when these are known.
-    var isLate = isCovered
+    var late = SlotBitmap()
     for entity in parts.schema.entities[index.owner].subtree {
-      isLate[entity] = index.slots.intersects(parts.schema.entities[entity].derivedSlots)
-      isCovered[entity] = !isLate[entity]
+      if index.slots.intersects(parts.schema.entities[entity].derivedSlots) {
+        late.insert(entity)
+      } else {
+        covered.insert(entity)
+      }
     }
-    var keys = IndexKeyMaker(index: index, reader: reader)
-    var old = IndexKeyMaker(index: index, reader: reader)
+    try collectNew(index, changes, covered, transaction)
+    if !changeSet.updates.isEmpty || !deleted.isEmpty {
+      try collectOld(index, changes, covered, late, transaction)
+    }
+  }
 
+  /// The entries of new rows.
+  private func collectNew(
+    _ index: IndexSchema, _ changes: IndexChanges, _ covered: SlotBitmap,
+    _ transaction: borrowing ReadTransaction
+  ) throws {
+    if changeSet.inserts.isEmpty { return }
+    var keys = IndexKeyMaker(index: index, reader: reader)
     let inserts = changeSet.inserts
     changes.insertions.reserve(inserts.count)
     try inserts.withUnsafeBufferPointer { inserts in
-      for place in inserts.indices where isCovered[inserts[place].entity] {
+      var (last, isCovered) = (-1, false)
+      for place in inserts.indices {
+        // Objects of one entity mostly come together.
+        if inserts[place].entity != last {
+          last = inserts[place].entity
+          isCovered = covered.contains(last)
+        }
+        if !isCovered { continue }
         // `inserts` keeps the row alive: nothing to count for each of perhaps a million.
         if try keys.makeInline(inserts[place].row.base, inserts[place].entity, inserts[place].primaryKey) {
           keys.append(to: &changes.insertions)
@@ -119,14 +139,23 @@ extension ChangeSetWriter {
         keys.append(to: &changes.insertions)
       }
     }
+  }
+
+  /// The entries of replaced rows and of those that go.
+  private func collectOld(
+    _ index: IndexSchema, _ changes: IndexChanges, _ covered: SlotBitmap, _ late: SlotBitmap,
+    _ transaction: borrowing ReadTransaction
+  ) throws {
+    var keys = IndexKeyMaker(index: index, reader: reader)
+    var old = IndexKeyMaker(index: index, reader: reader)
     for place in changeSet.updates.indices {
       let change = changeSet.updates[place]
-      if isLate[change.entity] {
+      if late.contains(change.entity) {
         try old.make(replaced[place], change.primaryKey, externals: [], transaction)
         old.append(to: &changes.removals)
         continue
       }
-      guard isCovered[change.entity] else { continue }
+      guard covered.contains(change.entity) else { continue }
       guard change.changedSlots.intersects(index.slots) else { continue }
       try old.make(replaced[place], change.primaryKey, externals: [], transaction)
       try keys.make(change.storedRow, change.primaryKey, externals: change.externals, transaction)
@@ -141,7 +170,7 @@ extension ChangeSetWriter {
         // The file's pages: by the time a row is needed it has arrived.
         if place + 4 < deleted.count { deleted[place + 4].row.prefetch() }
         let entity = deleted[place].row.entity
-        guard isCovered[entity] || isLate[entity] else { continue }
+        guard covered.contains(entity) || late.contains(entity) else { continue }
         if try !old.makeInline(deleted[place].row.base, entity, deleted[place].key) {
           try old.make(deleted[place].row, deleted[place].key, externals: [], transaction)
         }

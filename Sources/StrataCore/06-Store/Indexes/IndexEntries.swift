@@ -28,12 +28,19 @@ struct IndexEntries: ~Copyable {
   private var capacity: Int
   private var used = 0
 
-  init(capacity: Int = 4096) {
-    base = .allocate(byteCount: capacity, alignment: 8)
-    self.capacity = capacity
+  /// No memory before there is a key: most changes of an index put something in, or take something out, but not both.
+  init() {
+    // An address that is not zero makes a pointer. Nothing is read or written there.
+    base = UnsafeMutableRawPointer(bitPattern: 8)!
+    capacity = 0
   }
 
-  deinit { base.deallocate() }
+  init(capacity: Int) {
+    self.init()
+    grow(capacity)
+  }
+
+  deinit { giveBack() }
 
   var count: Int { entries.count }
   var isEmpty: Bool { entries.isEmpty }
@@ -219,11 +226,14 @@ struct IndexEntries: ~Copyable {
       && KeyOrder.order(UnsafeRawBufferPointer(rebasing: key.dropLast(8)), value) == 0
   }
 
+  private func giveBack() { if capacity > 0 { free(base) } }
+
   private mutating func grow(_ count: Int) {
-    let capacity = max(self.capacity * 2, used + count)
-    let base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
+    let capacity = max(self.capacity * 2, used + count, 512)
+    // What is allocated with an alignment takes three times as long, and this has one that is larger. There is no pointer when there is no memory left.
+    let base = malloc(capacity)!
     memcpy(base, self.base, used)
-    self.base.deallocate()
+    giveBack()
     self.base = base
     self.capacity = capacity
   }

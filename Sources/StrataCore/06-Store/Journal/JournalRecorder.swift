@@ -14,7 +14,7 @@ final class JournalRecorder {
   @exclusivity(unchecked) private var lists: ContiguousArray<List> = []
   /// The list the last row went to.
   @exclusivity(unchecked) private var current = -1
-  /// By entity and kind, the newest list.
+  /// By entity and kind, the newest list; empty while there are few lists.
   @exclusivity(unchecked) private var places: [Int: Int] = [:]
   @exclusivity(unchecked) private var entities = SlotBitmap()
   /// Runs that are written; when they are too many, only entities are noted.
@@ -53,16 +53,32 @@ final class JournalRecorder {
       current = -1
       return
     }
-    let place = entity << 3 | Int(kind.rawValue)
-    if let known = places[place], lists[known].keys.last <= key {
+    if let known = newestList(entity, kind), lists[known].keys.last <= key {
       current = known
       if lists[known].keys.last < key { lists[known].keys.append(key) }
       return
     }
-    places[place] = lists.count
     current = lists.count
     lists.append(List(entity: entity, kind: kind, keys: KeyRuns(key)))
+    if lists.count > Self.few {
+      // The first time of all that there are.
+      for place in places.isEmpty ? 0..<lists.count : current..<lists.count {
+        places[Self.place(lists[place].entity, lists[place].kind)] = place
+      }
+    }
   }
+
+  private func newestList(_ entity: Int, _ kind: JournalFormat.Kind) -> Int? {
+    if lists.count > Self.few { return places[Self.place(entity, kind)] }
+    return lists.lastIndex { $0.entity == entity && $0.kind == kind }
+  }
+
+  private static func place(_ entity: Int, _ kind: JournalFormat.Kind) -> Int {
+    entity << 3 | Int(kind.rawValue)
+  }
+
+  /// So many lists are looked through one by one: most commits have one.
+  private static let few = 8
 
   /// The entry. `codes` are the store's, by entity number.
   func entry(codes: [UInt16]) -> ContiguousArray<UInt8> {
