@@ -22,7 +22,8 @@ final class CommitQueue: @unchecked Sendable {
   private let store: any StoreEngine
   private let patience: @Sendable (Duration) -> Duration
   private let lock = SystemLock()
-  private var state = State()
+  // `@exclusivity(unchecked)`: the lock sees to that.
+  @exclusivity(unchecked) private var state = State()
 
   private struct State {
     var waiting: [Waiting] = []
@@ -228,11 +229,19 @@ final class CommitQueue: @unchecked Sendable {
   private func writeNext(_ deadline: Duration?, here: Bool) {
     if here { gather() }
     let (saves, first) = lock.withLock { () -> ([Save], Waiting?) in
-      let saves = state.waiting.prefix(Self.mostTogether).prefix { waiting in
-        waiting.save.map { $0.isSmall || !here } ?? false
-      }.compactMap(\.save)
       let first = state.waiting.first
-      state.waiting.removeFirst(max(saves.count, first == nil ? 0 : 1))
+      var saves: [Save] = []
+      for waiting in state.waiting.prefix(Self.mostTogether) {
+        guard let save = waiting.save, save.isSmall || !here else { break }
+        saves.append(save)
+      }
+      let taken = max(saves.count, first == nil ? 0 : 1)
+      // Mostly one waits. The room for it is kept.
+      if taken == state.waiting.count {
+        state.waiting.removeAll(keepingCapacity: true)
+      } else {
+        state.waiting.removeFirst(taken)
+      }
       return (saves, first)
     }
     switch first {
@@ -247,7 +256,7 @@ final class CommitQueue: @unchecked Sendable {
   }
 
   private func write(_ saves: [Save], _ deadline: Duration?, here: Bool) {
-    let changes = saves.map(\.changes)
+    let changes = saves.map { $0.changes }
     if Watching.concerns(.savesAndWaits) {
       let now = ContinuousClock.now
       for save in saves { save.begin(now) }

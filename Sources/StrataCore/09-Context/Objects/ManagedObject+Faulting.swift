@@ -239,8 +239,11 @@ extension ManagedObject {
   final func adoptSaved(_ row: RowSnapshot?, isFast: Bool) {
     draft = nil
     take(row)
-    fastRow =
-      isFast && !state.contains(.fault) && context?.observation.notesFastReads == false ? row?.base : nil
+    // Asked where it lies: what the context knows of observers is not copied for each object.
+    let isInPlace =
+      isFast && !state.contains(.fault)
+      && contextReference?._withUnsafeGuaranteedRef { !$0.observation.notesFastReads } == true
+    fastRow = isInPlace ? row?.base : nil
   }
 
   /// The row that was taken over for saved was not: the object is new, with the values the row has.

@@ -96,7 +96,10 @@ extension ManagedObjectContext {
   /// Calls `willSave()` on every changed object, again on those that changed meanwhile, until nothing changes any more.
   private func runWillSave() throws {
     var pending = changes.inserted
-    if changes.updatedCount + changes.deletedCount > 0 { pending += changes.updated + changes.deleted }
+    if changes.updatedCount > 0 {
+      if pending.isEmpty { pending = changes.updated } else { pending += changes.updated }
+    }
+    if changes.deletedCount > 0 { pending += changes.deleted }
     try runWillSave(on: pending)
   }
 
@@ -318,8 +321,7 @@ extension ManagedObjectContext {
 
   // MARK: After the store
 
-  private func finish(_ outcome: SaveOutcome) {
-    var outcome = outcome
+  private func finish(_ outcome: consuming SaveOutcome) {
     if parent == nil { generation.advance() }
     settleReceived(&outcome)
     for notice in outcome.notices.dropFirst(outcome.earlier.noticeCount) where notice.hasMoreThanWasSaid {
@@ -337,7 +339,7 @@ extension ManagedObjectContext {
       ToldSave(
         context: self, inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted))
     postDidSave(outcome)
-    tellChildren(outcome.notices + outcome.resaved)
+    tellChildren(outcome.resaved.isEmpty ? outcome.notices : outcome.notices + outcome.resaved)
     // Objects that were not saved, and show other derived values now.
     if outcome.notices.contains(where: \.hasMoreThanWasSaid) || !observation.pending.isEmpty { tellChanges() }
   }

@@ -3,21 +3,21 @@ import Foundation
 /// One context's changes to one store, encoded, with the objects they came from. Lives for one attempt of a save.
 final class PendingSave {
   let store: StoreBinding
+  // `@exclusivity(unchecked)`, here and below: used by one frame of `save()` at a time.
   @exclusivity(unchecked) var changes = ChangeSet()
   /// What the store has written.
-  var notice: CommitNotice?
+  @exclusivity(unchecked) var notice: CommitNotice?
   /// The store's metadata was set: it is written although no row is.
-  var hasMetadata = false
+  @exclusivity(unchecked) var hasMetadata = false
   /// Parallel to `changes.inserts`.
-  // `@exclusivity(unchecked)`: used by one frame of `save()` at a time.
   @exclusivity(unchecked) private var inserted: [ManagedObject] = []
   /// Parallel to `changes.updates`.
-  private var updated: [ManagedObject] = []
+  @exclusivity(unchecked) private var updated: [ManagedObject] = []
   /// Changed objects whose values are what they were: not written.
-  private var unchanged: [ManagedObject] = []
-  private var deleted: [ManagedObject] = []
+  @exclusivity(unchecked) private var unchanged: [ManagedObject] = []
+  @exclusivity(unchecked) private var deleted: [ManagedObject] = []
   /// What children have saved and was not edited since, with the rows that are written.
-  private var received: [(unsaved: StratumRow, row: RowSnapshot?)] = []
+  @exclusivity(unchecked) private var received: [(unsaved: StratumRow, row: RowSnapshot?)] = []
   @exclusivity(unchecked) private var writer = RowSlabWriter()
 
   /// What rows written again count on from.
@@ -29,9 +29,9 @@ final class PendingSave {
   }
 
   /// The IDs of the new objects, once they have been listed.
-  private var insertedIDs: [ManagedObjectID] = []
+  @exclusivity(unchecked) private var insertedIDs: [ManagedObjectID] = []
   /// Whether the new objects have taken over their rows already.
-  private var isAdopted = false
+  @exclusivity(unchecked) private var isAdopted = false
 
   /// All of `objects` are new and of this store; `rows` are theirs when they are encoded already.
   func add(inserted objects: [ManagedObject], rows: [RowChange]?) throws {
@@ -154,9 +154,12 @@ final class PendingSave {
     }
   }
 
+  /// The edited objects, written or not.
+  private var allUpdated: [ManagedObject] { unchanged.isEmpty ? updated : updated + unchanged }
+
   /// What the did-save notifications of a save that is this alone carry.
   func didSaveSets(known: Set<ManagedObject>?) -> DidSaveSets {
-    DidSaveSets(inserted: inserted, updated: updated + unchanged, deleted: deleted, known: known)
+    DidSaveSets(inserted: inserted, updated: allUpdated, deleted: deleted, known: known)
   }
 
   /// Lists the IDs of the new objects, as they are once the save is done.
@@ -213,10 +216,11 @@ final class PendingSave {
     for object in unchanged { object.adoptSaved(object.snapshot, isFast: !checksEveryAccess) }
     settleRelations()
     if outcome.inserted.isEmpty { outcome.inserted = inserted } else { outcome.inserted += inserted }
-    outcome.insertedIDs += insertedIDs
-    outcome.updated += updated + unchanged
-    outcome.deleted += deleted
-    outcome.received += received
+    // Appending nothing costs, too.
+    if !insertedIDs.isEmpty { outcome.insertedIDs += insertedIDs }
+    if outcome.updated.isEmpty { outcome.updated = allUpdated } else { outcome.updated += allUpdated }
+    if !deleted.isEmpty { outcome.deleted += deleted }
+    if !received.isEmpty { outcome.received += received }
   }
 
   // MARK: For a parent
@@ -359,7 +363,7 @@ extension ManagedObjectContext {
       try part(of: object.home.storeIndex).add(locked: object)
     }
     for index in coordinator.storesWithPendingMetadata { try part(of: index).hasMetadata = true }
-    return saves.sorted { $0.store.index < $1.store.index }
+    return saves.count < 2 ? saves : saves.sorted { $0.store.index < $1.store.index }
   }
 
   func writableStore(_ index: Int) throws -> StoreBinding {

@@ -162,11 +162,15 @@ extension ManagedObjectContext {
 
   /// The two did-save notifications, in Core Data's order (rule 125).
   func postDidSave(_ outcome: SaveOutcome) {
-    let sets =
-      outcome.sets
-      ?? DidSaveSets(
+    let sets: DidSaveSets
+    // No `??`: what is made there only now and then would have to hold the outcome each time.
+    if let made = outcome.sets {
+      sets = made
+    } else {
+      sets = DidSaveSets(
         inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted, known: nil,
         areStored: parent == nil)
+    }
     // What was saved to a parent is merged by reading it there.
     let notices = parent == nil ? outcome.notices : []
     let moment = savedMoment(notices)
@@ -200,7 +204,10 @@ extension ManagedObjectContext {
       NotificationCenter.default.post(name: Self.didSaveObjectIDsNotification, object: self, userInfo: ids)
     }
     postMessage(sets, moment)
-    tellObserved(outcome.inserted + outcome.updated)
+    if observation.tellsObjects {
+      let objects = outcome.inserted + outcome.updated
+      tellObserved(objects)
+    }
   }
 
   /// Which moment a save is, as its notifications say: the history token and the query generation, where there are.
@@ -212,9 +219,10 @@ extension ManagedObjectContext {
   private func savedMoment(_ notices: [CommitNotice]) -> SavedMoment {
     var result = SavedMoment()
     var moments: [UUID: HistoryMoment] = [:]
-    for notice in notices {
-      guard let store = coordinator.binding(notice.storeIndex)?.store.historyStore else { continue }
-      if let moment = store.historyMoment(ofCommit: notice.commitNumber) {
+    // By place: a notice that is copied counts references.
+    for place in notices.indices {
+      guard let store = coordinator.binding(notices[place].storeIndex)?.store.historyStore else { continue }
+      if let moment = store.historyMoment(ofCommit: notices[place].commitNumber) {
         moments[store.identifier] = moment
       }
     }
@@ -256,6 +264,7 @@ struct DidSaveSets {
     areStored: Bool = true
   ) {
     func ids(_ objects: [ManagedObject]) -> Set<ManagedObjectID> {
+      if objects.isEmpty { return [] }
       var ids = Set<ManagedObjectID>(minimumCapacity: objects.count)
       ManagedObject.forEach(objects) {
         ids.insert(areStored ? $0.objectID.with(isTemporary: false) : $0.objectID)
@@ -335,6 +344,11 @@ struct ObjectSets {
   var userInfo: [AnyHashable: Any] { userInfo(inserted: Set(inserted)) }
 
   func userInfo(inserted: Set<ManagedObject>) -> [AnyHashable: Any] {
+    // Mostly there is one set, of what was made or edited.
+    if deleted.isEmpty, refreshed.isEmpty {
+      if updated.isEmpty, !inserted.isEmpty { return SavedInfoForm.insertedAlone.userInfo(inserted) }
+      if inserted.isEmpty, !updated.isEmpty { return SavedInfoForm.updatedAlone.userInfo(.roomy(updated)) }
+    }
     var result: [AnyHashable: Any] = [:]
     if !inserted.isEmpty { result[ManagedObjectContext.NotificationKey.insertedObjects.rawValue] = inserted }
     func put(_ key: ManagedObjectContext.NotificationKey, _ objects: [ManagedObject]) {

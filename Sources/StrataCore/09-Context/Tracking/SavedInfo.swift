@@ -40,6 +40,30 @@ struct SavedInfoForm {
     userInfo.values[others[number]] = value
   }
 
+  // MARK: The notification of changes
+
+  /// A key with a set, and no other one.
+  struct Single {
+    private let empty: UserInfo
+    private let place: UserInfo.Index
+
+    fileprivate init?(_ key: Key) {
+      empty = [key.rawValue: Set<ManagedObject>()]
+      guard let place = empty.index(forKey: key.rawValue) else { return nil }
+      self.place = place
+    }
+
+    func userInfo(_ objects: Set<ManagedObject>) -> UserInfo {
+      var userInfo = empty
+      userInfo.values[place] = objects
+      return userInfo
+    }
+  }
+
+  // Unsafe: constant, of an empty set. A key of a dictionary has a place in it.
+  nonisolated(unsafe) static let insertedAlone = Single(.insertedObjects)!
+  nonisolated(unsafe) static let updatedAlone = Single(.updatedObjects)!
+
   // MARK: The two notifications
 
   /// Keys that the notifications of a save carry besides the sets.

@@ -13,9 +13,10 @@ extension ManagedObjectContext {
       saving.toldInValidation = []
       let failures = collectFailures()
       let noted = changes.noted
-      let changed = (saving.toldInValidation ?? []) + noted
+      let told = saving.toldInValidation ?? []
       saving.toldInValidation = nil
-      if changed.isEmpty { return try CoreDataError.throwAll(failures) }
+      if told.isEmpty, noted.isEmpty { return try CoreDataError.throwAll(failures) }
+      let changed = told + noted
       tellChanges()
       // Validation may set what is there already, as often as it likes.
       var after: [ObjectIdentifier: ValidatedState] = [:]

@@ -405,6 +405,14 @@ final class Strata: Sendable {
   /// The oldest frozen layer has been saved: it lies further down now. What children have laid over it meanwhile is put onto
   /// what was saved by `rebase`, which runs without the lock.
   func drop(rebasing rebase: (StratumRow) -> StratumRow) {
+    // Mostly it is the only one, and nothing lies over it.
+    let only: StratumLayer? = state.withLock { state in
+      guard state.frozen.count == 1, state.top.isEmpty, let layer = state.frozen.popLast() else { return nil }
+      state.generation += 1
+      note(state)
+      return layer
+    }
+    if let only { return Garbage.release(only, count: only.count) }
     while true {
       let seen = state.withLock { $0 }
       let layers = (seen.frozen.dropFirst() + [seen.top]).map { layer in

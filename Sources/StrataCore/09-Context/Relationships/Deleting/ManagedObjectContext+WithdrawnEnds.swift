@@ -51,6 +51,7 @@ extension ManagedObjectContext {
   /// to what has gone here.
   func clearReferencesToWithdrawn() {
     let own = changes.withdrawn
+    if own.isEmpty, changes.gone.isEmpty { return }
     let others = changes.gone.filter { isGone($0.key) }.map { place, home in
       (home: home, primaryKey: place.primaryKey)
     }
