@@ -7,7 +7,8 @@ let chosenTests = Context.environment["STRATA_TESTS"].map { Set($0.split(separat
 
 // What macros are written with. Only the products StrataModels and SwiftData lead to it: see Scripts/check-products.
 let swiftSyntax: [Target.Dependency] = [
-  "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics", "SwiftCompilerPlugin",
+  "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics", "SwiftIfConfig",
+  "SwiftCompilerPlugin",
 ].map { .product(name: $0, package: "swift-syntax") }
 
 // Everything is the main actor's that says nothing else. Unsafe only by name: the tools' version that this package asks for has no setting for it.
@@ -106,6 +107,7 @@ let swiftSyntax: [Target.Dependency] = [
         "SwiftDataMacros",
         .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
         .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
+        .product(name: "SwiftIfConfig", package: "swift-syntax"),
       ]),
   ]
 #endif

@@ -28,6 +28,11 @@ package struct Fault {
     self.fixIts = fixIts
   }
 
+  /// Whether it says the same of the same place.
+  package func isSame(as other: Fault) -> Bool {
+    node.id == other.node.id && message.name == other.message.name
+  }
+
   package func report(in context: some MacroExpansionContext) {
     context.diagnose(Diagnostic(node: node, message: message, fixIts: fixIts))
   }

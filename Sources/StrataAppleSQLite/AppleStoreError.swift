@@ -28,6 +28,8 @@ public struct AppleStoreError: Error, Sendable, Hashable, CustomStringConvertibl
     case unsupported
     /// What is needed for writing was not given.
     case needsHashes
+    /// The file with the hashes has no such version of the model, or several of which none was named.
+    case noVersion
     /// Not everything would come along, and that was not permitted.
     case losses
     /// What was written is not what was read.

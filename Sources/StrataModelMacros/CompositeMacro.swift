@@ -16,6 +16,13 @@ struct CompositeMacro: ExtensionMacro {
       ).report(in: context)
       return []
     }
+    if let conditional = conditionalElement(in: structure.memberBlock.members) {
+      Fault(
+        conditional, "conditional",
+        "elements of a composite attribute cannot stand in #if: a store has one set of them"
+      ).report(in: context)
+      return []
+    }
     var elements: [(name: String, type: WrittenType)] = []
     for member in structure.memberBlock.members {
       guard let variable = member.decl.as(VariableDeclSyntax.self),

@@ -125,6 +125,7 @@ struct ManagedClass {
         var reader = PropertyReader(variable)
         let property = reader.property()
         if reader.isIgnored { ignored += names(of: variable) }
+        faults += reader.faults.filter { $0.message.name == "conditionalMark" }
         guard let property else { continue }
         faults.append(
           Fault(

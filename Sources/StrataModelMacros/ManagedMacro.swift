@@ -144,9 +144,9 @@ struct PropertyMarkerMacro: PeerMacro {
       return []
     }
     let isManaged = context.lexicalContext.first.map { scope in
-      scope.as(ClassDeclSyntax.self)?.attributes.first(named: "Managed") != nil
+      scope.as(ClassDeclSyntax.self)?.attributes.contains(named: "Managed") == true
         || scope.asProtocol((any DeclGroupSyntax).self) != nil && scope.as(ClassDeclSyntax.self) == nil
-          && (scope.asProtocol((any DeclGroupSyntax).self)?.attributes.first(named: "Managed") != nil)
+          && scope.asProtocol((any DeclGroupSyntax).self)?.attributes.contains(named: "Managed") == true
     }
     if isManaged != true {
       Fault(

@@ -87,6 +87,7 @@ struct PropertyReader {
   var isIgnored: Bool { mark(.ignored) != nil }
 
   mutating func property() -> ModelProperty? {
+    if let fault = Self.conditionalMark(of: variable) { faults.append(fault) }
     guard isStored() else { return nil }
     guard let binding = variable.bindings.first, variable.bindings.count == 1 else {
       faults.append(

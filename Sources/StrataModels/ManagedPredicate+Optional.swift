@@ -92,39 +92,75 @@ extension ManagedObjectContext {
   /// Chosen values of the objects of a class that satisfy a `#Predicate`, all of them for nil, as tuples.
   /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up, naming it; what `fetch(_:)` throws.
   @_disfavoredOverload
-  public func fetch<T: ManagedObject, First, each Value>(
-    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+  public func fetch<T: ManagedObject, First, Second, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, _ second: KeyPath<T, Second> & Sendable,
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: ManagedPredicate<T>?,
     sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(First, repeat each Value)] {
+  ) throws -> [(First, Second, repeat each Value)] {
     try fetch(
-      type, values: first, repeat each others, where: tree(condition), sortedBy: order,
+      type, values: first, second, repeat each others, where: tree(condition), sortedBy: order,
       limit: limit, offset: offset, distinct: distinct)
   }
 
   /// The same in the order of Foundation's sort descriptors.
   /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up, naming it; what `fetch(_:)` throws.
   @_disfavoredOverload
-  public func fetch<T: ManagedObject, First, each Value>(
-    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+  public func fetch<T: ManagedObject, First, Second, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, _ second: KeyPath<T, Second> & Sendable,
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: ManagedPredicate<T>?,
     sortedBy order: [SortDescriptor<T>], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(First, repeat each Value)] {
+  ) throws -> [(First, Second, repeat each Value)] {
     try fetch(
-      type, values: first, repeat each others, where: tree(condition), sortedBy: order,
+      type, values: first, second, repeat each others, where: tree(condition), sortedBy: order,
       limit: limit, offset: offset, distinct: distinct)
   }
 
   /// The same in the order of one attribute, small values first.
   /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up, naming it; what `fetch(_:)` throws.
   @_disfavoredOverload
-  public func fetch<T: ManagedObject, Key, First, each Value>(
-    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+  public func fetch<T: ManagedObject, Key, First, Second, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, _ second: KeyPath<T, Second> & Sendable,
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: ManagedPredicate<T>?,
     sortedBy order: KeyPath<T, Key> & Sendable, limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(First, repeat each Value)] {
+  ) throws -> [(First, Second, repeat each Value)] {
     try fetch(
-      type, values: first, repeat each others, where: tree(condition), sortedBy: order,
+      type, values: first, second, repeat each others, where: tree(condition), sortedBy: order,
+      limit: limit, offset: offset, distinct: distinct)
+  }
+
+  /// One chosen value of each of the objects of a class that satisfy a `#Predicate`, all of them for nil.
+  /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up, naming it; what `fetch(_:)` throws.
+  @_disfavoredOverload
+  public func fetch<T: ManagedObject, First>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, where condition: ManagedPredicate<T>?,
+    sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [First] {
+    try fetch(
+      type, values: first, where: tree(condition), sortedBy: order,
+      limit: limit, offset: offset, distinct: distinct)
+  }
+
+  /// The same in the order of Foundation's sort descriptors.
+  /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up, naming it; what `fetch(_:)` throws.
+  @_disfavoredOverload
+  public func fetch<T: ManagedObject, First>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, where condition: ManagedPredicate<T>?,
+    sortedBy order: [SortDescriptor<T>], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [First] {
+    try fetch(
+      type, values: first, where: tree(condition), sortedBy: order,
+      limit: limit, offset: offset, distinct: distinct)
+  }
+
+  /// The same in the order of one attribute, small values first.
+  /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up, naming it; what `fetch(_:)` throws.
+  @_disfavoredOverload
+  public func fetch<T: ManagedObject, Key, First>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, where condition: ManagedPredicate<T>?,
+    sortedBy order: KeyPath<T, Key> & Sendable, limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [First] {
+    try fetch(
+      type, values: first, where: tree(condition), sortedBy: order,
       limit: limit, offset: offset, distinct: distinct)
   }
 

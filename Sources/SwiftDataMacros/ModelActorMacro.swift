@@ -24,7 +24,8 @@ extension ModelActorMacro: MemberMacro {
       "\(raw: access)nonisolated let modelExecutor: any SwiftData.ModelExecutor",
       "\(raw: access)nonisolated let modelContainer: SwiftData.ModelContainer",
     ]
-    if !actor.memberBlock.members.contains(where: { Self.takesContainer($0.decl) }) {
+    let known = Conditions(context).members(actor.memberBlock.members).flatMap(\.parts)
+    if !known.contains(where: Self.takesContainer) {
       members.append(
         """
         \(raw: access)init(modelContainer: SwiftData.ModelContainer) {

@@ -6,11 +6,22 @@ import SwiftSyntaxMacros
 /// A class with `@Model` as the macro understands it.
 struct ModelClass {
   let declaration: ClassDeclSyntax
+  /// The properties that there are in every build, in their order.
   let properties: [PersistedProperty]
-  /// The arguments of each `#Unique` and `#Index`, with the name of the macro and its generic arguments.
-  let keys: [(kind: String, type: String, arguments: String)]
+  /// Those that stand in an `#if` of which no macro is told whether it is compiled.
+  let conditionalProperties: [Conditional<PersistedProperty>]
+  let keys: [Conditional<Key>]
   /// Whether the superclass is a model too.
   let isSubmodel: Bool
+  /// Whether there is an initialiser, perhaps in such an `#if`.
+  let hasInitializer: Bool
+
+  /// The arguments of a `#Unique` or `#Index`, with the name of the macro and its generic arguments.
+  struct Key {
+    let kind: String
+    let type: String
+    let arguments: String
+  }
 
   var name: String { declaration.name.text }
   var isFinal: Bool { has(.final) }
@@ -18,8 +29,11 @@ struct ModelClass {
   var access: String { has(.public) || has(.open) ? "public " : has(.package) ? "package " : "" }
   /// What stands before members that submodels override.
   var overridableAccess: String { has(.open) ? "open " : access }
-  var hasInitializer: Bool {
-    declaration.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) }
+  /// All properties, in the order in which the metadata has them.
+  var all: [Conditional<PersistedProperty>] { properties.map { .part($0) } + conditionalProperties }
+  /// Whether all properties have initial values, in every build.
+  var hasInitialValues: Bool {
+    all.allSatisfy { $0.parts.allSatisfy(\.hasInitialValue) }
   }
 
   private func has(_ modifier: Keyword) -> Bool {
@@ -28,7 +42,7 @@ struct ModelClass {
 
   /// Reads the class; nil when it cannot be a model. What is wrong is in `faults`.
   init?(
-    _ group: some DeclGroupSyntax, _ node: AttributeSyntax, isSubmodel: Bool, _ faults: inout [Fault]
+    _ group: some DeclGroupSyntax, _ conditions: Conditions, isSubmodel: Bool, _ faults: inout [Fault]
   ) {
     guard let declaration = group.as(ClassDeclSyntax.self) else {
       faults.append(Self.noClass(group))
@@ -43,29 +57,29 @@ struct ModelClass {
     self.isSubmodel = isSubmodel
     var found: [Fault] = []
     var properties: [PersistedProperty] = []
-    var keys: [(kind: String, type: String, arguments: String)] = []
-    for member in declaration.memberBlock.members {
-      if let variable = member.decl.as(VariableDeclSyntax.self) {
-        var reader = PropertyReader(variable)
-        if case .persisted(let property) = reader.member() { properties.append(property) }
-        found += reader.faults
-      } else if let macro = member.decl.as(MacroExpansionDeclSyntax.self),
-        ["Unique", "Index"].contains(macro.macroName.text)
-      {
-        keys.append(
-          (
-            macro.macroName.text,
-            macro.genericArgumentClause?.trimmedDescription ?? "<\(declaration.name.text)>",
-            macro.arguments.trimmedDescription
-          ))
+    var conditionalProperties: [Conditional<PersistedProperty>] = []
+    var keys: [Conditional<Key>] = []
+    var hasInitializer = false
+    for member in conditions.members(declaration.memberBlock.members) {
+      if member.parts.contains(where: { $0.is(InitializerDeclSyntax.self) }) { hasInitializer = true }
+      if let key = member.compactMap({ Key($0, of: declaration) }) { keys.append(key) }
+      guard let certain = member.certain else {
+        // What is wrong with those is told where the compiler has them expanded, which is in the branch that it compiles.
+        let persisted = member.compactMap { PropertyReader.persisted($0, conditions) }
+        if let persisted { conditionalProperties.append(persisted) }
+        continue
       }
+      guard let variable = certain.as(VariableDeclSyntax.self) else { continue }
+      let (read, wrong) = PropertyReader.read(variable, conditions)
+      if case .persisted(let property) = read { properties.append(property) }
+      found += wrong
     }
     self.properties = properties
+    self.conditionalProperties = conditionalProperties
     self.keys = keys
+    self.hasInitializer = hasInitializer
     faults += found
-    if !hasInitializer, isSubmodel || properties.contains(where: { !$0.hasInitialValue }) {
-      faults.append(missingInitializer())
-    }
+    if !hasInitializer, isSubmodel || !hasInitialValues { faults.append(missingInitializer()) }
   }
 
   // MARK: What is wrong with the whole
@@ -102,7 +116,7 @@ struct ModelClass {
       ? "‘\(name)’ needs an initializer: a model does not inherit those of its superclass"
       : "‘\(name)’ needs an initializer: not all of its properties have an initial value"
     let missing = properties.filter { !$0.hasInitialValue }
-    guard !isSubmodel, missing.allSatisfy({ $0.type != nil }) else {
+    guard !isSubmodel, conditionalProperties.isEmpty, missing.allSatisfy({ $0.type != nil }) else {
       return Fault(declaration.name, "initializer", message)
     }
     let parameters = missing.map { "\($0.name): \($0.type?.text ?? "")" }.joined(separator: ", ")
@@ -117,5 +131,25 @@ struct ModelClass {
     }
     return Fault(
       declaration.name, "initializer", message, [.replace(declaration, with: mended, "add an initializer")])
+  }
+}
+
+extension ModelClass.Key {
+  /// What a member says of keys; nil for every other member.
+  fileprivate init?(_ member: DeclSyntax, of owner: ClassDeclSyntax) {
+    guard let macro = member.as(MacroExpansionDeclSyntax.self),
+      ["Unique", "Index"].contains(macro.macroName.text)
+    else { return nil }
+    self.init(
+      kind: macro.macroName.text,
+      type: macro.genericArgumentClause?.trimmedDescription ?? "<\(owner.name.text)>",
+      arguments: macro.arguments.trimmedDescription)
+  }
+}
+
+extension Conditions {
+  /// What is known of conditions where `@Model` is used: that file imports SwiftData, which brings the others with it.
+  init(_ context: some MacroExpansionContext) {
+    self.init(context, importable: ["SwiftData", "CoreData", "Foundation", "Observation", "Swift"])
   }
 }

@@ -10,6 +10,10 @@ struct PersistedProperty {
   let name: String
   let type: WrittenType?
   let initialValue: ExprSyntax?
+  /// What is said of it, in each branch of an `#if` that says it.
+  let marks: Conditional<PropertyMarks>
+  /// Whether `@Attribute` names a transformer.
+  let isTransformable: Bool
 
   /// The name without backticks, as the schema has it.
   var key: String { name.filter { $0 != "`" } }
@@ -22,8 +26,18 @@ struct PersistedProperty {
   }
   var hasInitialValue: Bool { initialValue != nil || isImplicitlyNil }
 
-  var attribute: AttributeSyntax? { declaration.attributes.first(named: "Attribute") }
-  var relationship: AttributeSyntax? { declaration.attributes.first(named: "Relationship") }
+  /// What the schema is told as the default value of an attribute: an expression of the property's type.
+  var defaultValue: String? {
+    guard let initialValue, !initialValue.is(NilLiteralExprSyntax.self) else { return nil }
+    guard let type else { return initialValue.trimmedDescription }
+    return "(\(initialValue.trimmedDescription)) as \(type.text)"
+  }
+}
+
+/// What is said of a persisted property.
+struct PropertyMarks {
+  let attribute: AttributeSyntax?
+  let relationship: AttributeSyntax?
 
   /// Whether `@Attribute` names a transformer.
   var isTransformable: Bool {
@@ -31,15 +45,6 @@ struct PersistedProperty {
       let called = argument.expression.as(FunctionCallExprSyntax.self)?.calledExpression
       return called?.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "transformable"
     } ?? false
-  }
-
-  /// What the schema is told as the property's default value: an expression of the property's type.
-  var defaultValue: String? {
-    guard relationship == nil, let initialValue, !initialValue.is(NilLiteralExprSyntax.self) else {
-      return nil
-    }
-    guard let type else { return initialValue.trimmedDescription }
-    return "(\(initialValue.trimmedDescription)) as \(type.text)"
   }
 }
 
@@ -58,20 +63,85 @@ struct PropertyReader {
   }
   private(set) var faults: [Fault] = []
   private let variable: VariableDeclSyntax
+  /// The attributes of the variable, in one of the branches that they may have.
+  private let attributes: [AttributeSyntax]
+  private static let names: Set<String> = ["Attribute", "Relationship", "Transient"]
 
-  init(_ variable: VariableDeclSyntax) { self.variable = variable }
-
-  /// The property that the declaration makes persistent; nil for every other.
-  static func persisted(_ declaration: some DeclSyntaxProtocol) -> PersistedProperty? {
-    guard let variable = declaration.as(VariableDeclSyntax.self) else { return nil }
-    var reader = PropertyReader(variable)
-    if case .persisted(let property) = reader.member() { return property }
-    return nil
+  private init(_ variable: VariableDeclSyntax, _ attributes: [AttributeSyntax]) {
+    self.variable = variable
+    self.attributes = attributes
   }
 
-  mutating func member() -> Member {
+  /// The property that the declaration makes persistent; nil for every other.
+  static func persisted(_ declaration: some DeclSyntaxProtocol, _ conditions: Conditions)
+    -> PersistedProperty?
+  {
+    guard let variable = declaration.as(VariableDeclSyntax.self),
+      case .persisted(let property) = read(variable, conditions).member
+    else { return nil }
+    return property
+  }
+
+  /// What a declaration is to the schema, and what is wrong with it.
+  static func read(_ variable: VariableDeclSyntax, _ conditions: Conditions) -> (
+    member: Member, faults: [Fault]
+  ) {
+    let branches = conditions.attributes(variable.attributes, named: names)
+    if let attributes = branches.certain {
+      var reader = PropertyReader(variable, attributes)
+      return (reader.member(), reader.faults)
+    }
+    var faults: [Fault] = []
+    let members = branches.map { attributes -> Member in
+      var reader = PropertyReader(variable, attributes)
+      let member = reader.member()
+      for fault in reader.faults where !faults.contains(where: { $0.isSame(as: fault) }) {
+        faults.append(fault)
+      }
+      return member
+    }
+    if members.parts.contains(where: { if case .wrong = $0 { true } else { false } }) {
+      return (.wrong, faults)
+    }
+    let properties = members.parts.compactMap { member -> PersistedProperty? in
+      if case .persisted(let property) = member { property } else { nil }
+    }
+    guard let first = properties.first else { return (.other, faults) }
+    guard properties.count == members.parts.count,
+      properties.allSatisfy({ $0.isTransformable == first.isTransformable })
+    else { return (.wrong, faults + [undecided(variable)]) }
+    let marks = members.flatMap { member -> Conditional<PropertyMarks> in
+      if case .persisted(let property) = member { return property.marks }
+      return first.marks
+    }
+    let property = PersistedProperty(
+      declaration: variable, name: first.name, type: first.type, initialValue: first.initialValue,
+      marks: marks, isTransformable: first.isTransformable)
+    return (.persisted(property), faults)
+  }
+
+  /// What is said where the accessors depend on a condition.
+  private static func undecided(_ variable: VariableDeclSyntax) -> Fault {
+    let conditional = variable.attributes.firstConditional(named: names)
+    let line = conditional?.clauses.first?.condition.map { "#if \($0.trimmedDescription)" } ?? "#if"
+    return Fault(
+      conditional.map { Syntax($0) } ?? Syntax(variable), "conditional",
+      "no macro is told whether ‘\(line)’ is true, and the property is another one where it is: write the whole property once in each branch of the #if"
+    )
+  }
+
+  /// The attribute of that name.
+  private func mark(_ name: String) -> AttributeSyntax? { attributes.first { $0.name == name } }
+
+  /// The fix-it that removes an attribute; none for one in `#if`.
+  private func removal(of mark: AttributeSyntax) -> [FixIt] {
+    guard variable.attributes.first(named: mark.name) != nil else { return [] }
+    return [.replace(variable, with: variable.removing(attribute: mark.name), "remove ‘@\(mark.name)’")]
+  }
+
+  private mutating func member() -> Member {
     if variable.modifiers.contains(where: { ["static", "class"].contains($0.name.text) }) { return .other }
-    if variable.attributes.first(named: "Transient") != nil {
+    if mark("Transient") != nil {
       checkTransient()
       return faults.isEmpty ? .other : .wrong
     }
@@ -107,24 +177,32 @@ struct PropertyReader {
     {
       return wrong(fault)
     }
+    let marks = PropertyMarks(attribute: mark("Attribute"), relationship: mark("Relationship"))
     let property = PersistedProperty(
       declaration: variable, name: pattern.identifier.text, type: type,
-      initialValue: binding.initializer?.value.trimmed)
+      initialValue: binding.initializer?.value.trimmed, marks: .part(marks),
+      isTransformable: marks.isTransformable)
     if let owner = Self.reserved[property.key] {
       return wrong(Fault(pattern, "taken", "‘\(property.key)’ is \(owner): choose another name"))
     }
     if variable.bindingSpecifier.tokenKind == .keyword(.let) {
-      var fault = Fault(
-        variable.bindingSpecifier, "let", "a property of a model can be set: write ‘var’",
-        [
-          .replace(
-            variable.bindingSpecifier, with: variable.bindingSpecifier.with(\.tokenKind, .keyword(.var)),
-            "write ‘var’")
-        ])
       // In Swift 5 it works; in Swift 6 the compiler refuses it.
-      fault.message.severity = .warning
-      faults.append(fault)
+      warn(
+        Fault(
+          variable.bindingSpecifier, "let", "a property of a model can be set: write ‘var’",
+          [
+            .replace(
+              variable.bindingSpecifier, with: variable.bindingSpecifier.with(\.tokenKind, .keyword(.var)),
+              "write ‘var’")
+          ]))
     }
+    if let attribute = marks.attribute, marks.relationship != nil {
+      warn(
+        Fault(
+          attribute, "attributeOfRelationship", "@Attribute says nothing of a relationship",
+          removal(of: attribute)))
+    }
+    checkUnique(marks.relationship, type)
     return .persisted(property)
   }
 
@@ -160,23 +238,49 @@ struct PropertyReader {
           "a property of a model has no \(word), which would never run: write a computed property that sets this one",
           [.replace(variable, with: plain, "remove the observers")] + transientFixIt()))
     }
-    let attributes = variable.attributes
-    guard let mark = attributes.first(named: "Attribute") ?? attributes.first(named: "Relationship") else {
-      return .other
-    }
-    return wrong(
+    guard let mark = mark("Attribute") ?? mark("Relationship") else { return .other }
+    // Apple's macros let it stand, and it says nothing there either.
+    warn(
       Fault(
-        mark, "computed", "a computed property is not stored: it cannot be @\(mark.name)",
-        [.replace(variable, with: variable.removing(attribute: mark.name), "remove ‘@\(mark.name)’")]))
+        mark, "computed", "a computed property is not stored: @\(mark.name) says nothing of it",
+        removal(of: mark)))
+    return .other
+  }
+
+  private mutating func warn(_ fault: Fault) {
+    var fault = fault
+    fault.message.severity = .warning
+    faults.append(fault)
+  }
+
+  /// `.unique` says nothing of a to-many relationship. Where the type is not seen to be one, the schema leaves it out.
+  private mutating func checkUnique(_ mark: AttributeSyntax?, _ type: WrittenType?) {
+    guard let mark, type?.arrayElement != nil || type?.setElement != nil, let list = mark.argumentList,
+      let option = list.first(where: { $0.expression.memberName == "unique" })
+    else { return }
+    var others = list.filter { $0.id != option.id }
+    if let last = others.indices.last { others[last].trailingComma = nil }
+    var plain = mark.with(\.arguments, .argumentList(others))
+    if others.isEmpty {
+      plain.arguments = nil
+      plain.leftParen = nil
+      plain.rightParen = nil
+      plain.trailingTrivia = mark.trailingTrivia
+    }
+    warn(
+      Fault(
+        option.expression, "uniqueToMany",
+        "several objects may lead to the same ones: ‘.unique’ says nothing of a to-many relationship",
+        [.replace(mark, with: plain, "remove ‘.unique’")]))
   }
 
   private mutating func checkTransient() {
-    for mark in ["Attribute", "Relationship"].compactMap({ variable.attributes.first(named: $0) }) {
+    for mark in ["Attribute", "Relationship"].compactMap({ mark($0) }) {
       faults.append(
         Fault(
           mark, "transient",
           "a property that is @Transient is no part of the schema: it cannot be @\(mark.name)",
-          [.replace(variable, with: variable.removing(attribute: mark.name), "remove ‘@\(mark.name)’")]))
+          removal(of: mark)))
     }
     for binding in variable.bindings where binding.accessorBlock == nil && binding.initializer == nil {
       guard
@@ -240,6 +344,11 @@ struct PropertyReader {
       })
     return [.replace(list, with: MemberBlockItemListSyntax(items), "declare each property for itself")]
   }
+}
+
+extension ExprSyntax {
+  /// `unique` in `.unique` and `Schema.Relationship.Option.unique`.
+  fileprivate var memberName: String? { self.as(MemberAccessExprSyntax.self)?.declName.baseName.text }
 }
 
 extension Trivia {

@@ -15,7 +15,7 @@ extension StoredPropertyMacro {
     of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
     in context: some MacroExpansionContext
   ) throws -> [AccessorDeclSyntax] {
-    guard let property = PropertyReader.persisted(declaration) else { return [] }
+    guard let property = PropertyReader.persisted(declaration, Conditions(context)) else { return [] }
     let name = property.name
     let (begun, read) = short(node, name)
     return [
@@ -62,7 +62,7 @@ extension StoredPropertyMacro {
     of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
     in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    guard let property = PropertyReader.persisted(declaration) else { return [] }
+    guard let property = PropertyReader.persisted(declaration, Conditions(context)) else { return [] }
     let mark =
       property.type?.isSugared == true ? (property.type?.isImplicitlyUnwrapped == true ? "!" : "?") : ""
     let value = property.initialValue == nil ? "" : " = _SwiftDataNoType()"
@@ -106,7 +106,7 @@ struct ModelDeclarationMacro: DeclarationMacro {
     of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
     let owner = context.lexicalContext.first?.as(ClassDeclSyntax.self)
-    if owner?.attributes.first(named: "Model") == nil {
+    if owner?.attributes.contains(named: "Model") != true {
       Fault(node, "declaration", "#\(node.macroName.text) stands in a class with @Model").report(in: context)
     }
     return []

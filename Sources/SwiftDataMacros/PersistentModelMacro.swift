@@ -17,7 +17,7 @@ extension PersistentModelMacro: MemberMacro {
     // For a class whose superclass is a model, no conformance is missing.
     let isSubmodel = !protocols.contains { $0.trimmedDescription.hasSuffix("PersistentModel") }
     var faults: [Fault] = []
-    let found = ModelClass(declaration, node, isSubmodel: isSubmodel, &faults)
+    let found = ModelClass(declaration, Conditions(context), isSubmodel: isSubmodel, &faults)
     for fault in faults { fault.report(in: context) }
     guard let found else { return [] }
     return found.isSubmodel ? submodel(found) : root(found)
@@ -48,9 +48,7 @@ extension PersistentModelMacro: MemberMacro {
       """,
       """
       \(raw: found.overridableAccess)class var schemaMetadata: [SwiftData.Schema.PropertyMetadata] {
-        [
-          \(raw: metadata(of: found))
-        ]
+        \(raw: metadata(of: found))
       }
       """,
       """
@@ -84,7 +82,7 @@ extension PersistentModelMacro: MemberMacro {
       members.append("\(raw: found.access)typealias _$ModelRoot = \(raw: name)")
       members.append(keyPaths(of: found))
     }
-    if !found.hasInitializer, found.properties.allSatisfy(\.hasInitialValue) {
+    if !found.hasInitializer, found.hasInitialValues {
       members.append(
         """
         \(raw: found.access)init() {
@@ -125,9 +123,7 @@ extension PersistentModelMacro: MemberMacro {
       """,
       """
       \(raw: found.overridableAccess)override class var schemaMetadata: [SwiftData.Schema.PropertyMetadata] {
-        SwiftData._inherited(super.schemaMetadata, at: super._$keyPaths(of: \(raw: name).self)) + [
-          \(raw: metadata(of: found))
-        ]
+        \(raw: metadata(of: found))
       }
       """,
       """
@@ -148,34 +144,71 @@ extension PersistentModelMacro: MemberMacro {
   /// The key path of a submodel to an inherited property is another one than its superclass has, and cannot be made of that at run time. A generic function makes it, which
   /// the submodel calls with itself. It is static, since an override could not have another constraint: each class calls that of the class above.
   private static func keyPaths(of found: ModelClass) -> DeclSyntax {
-    let own = found.properties.map { "\\_Model.\($0.name)" }.joined(separator: ", ")
-    let all = found.isSubmodel ? "super._$keyPaths(of: type) + ([\(own)] as [AnyKeyPath])" : "[\(own)]"
+    let paths = found.all.map { $0.map { "\\_Model.\($0.name)" } }
+    let above = found.isSubmodel ? "super._$keyPaths(of: type)" : nil
     return """
       \(raw: found.access)static func _$keyPaths<_Model: \(raw: found.name)>(of type: _Model.Type) -> [AnyKeyPath] {
-        \(raw: all)
+        \(raw: list(paths, of: "AnyKeyPath", behind: above, separator: ", "))
       }
       """
   }
 
   private static func markers(of found: ModelClass) -> String {
-    found.properties.map { "  \($0.marker) = _SwiftDataNoType()\n" }.joined()
+    found.all.map { $0.map { "  \($0.marker) = _SwiftDataNoType()" } }.flatMap(\.lines).map { $0 + "\n" }
+      .joined()
+  }
+
+  /// A list of expressions; with statements for those of which some stand in `#if`, where an array literal cannot have any.
+  private static func list(
+    _ parts: [Conditional<String>], of type: String, behind above: String? = nil, separator: String
+  ) -> String {
+    let certain = parts.compactMap(\.certain)
+    if certain.count == parts.count {
+      let isBroken = separator.hasSuffix("\n    ")
+      let list = certain.joined(separator: separator)
+      let literal = isBroken ? "[\n    \(list)\n  ]" : "[\(list)]"
+      guard let above else { return literal }
+      return isBroken ? "\(above) + \(literal)" : "\(above) + (\(literal) as [\(type)])"
+    }
+    let statements = parts.map { $0.map { "_$list.append(\($0))" } }.flatMap(\.lines)
+    // Changed at once: else the compiler warns where no branch changes it.
+    return
+      (["var _$list: [\(type)] = \(above ?? "[]")", "_$list.reserveCapacity(_$list.count + \(parts.count))"]
+      + statements + ["return _$list"]).joined(separator: "\n  ")
   }
 
   // MARK: Metadata
 
+  /// Those that there are in every build come first: their places are known. Keys come last.
   private static func metadata(of found: ModelClass) -> String {
-    var entries = found.properties.map { property in
-      entry(
-        property.key, "\\\(found.name).\(property.name)", property.defaultValue,
-        described(property.attribute, as: "Attribute")
-          ?? described(property.relationship, as: "Relationship"))
+    let properties = found.all.map { property in
+      property.flatMap { property in property.marks.map { entry(property, $0, of: found.name) } }
     }
-    entries += found.keys.map { key in
-      entry(
-        "SwiftData.Schema.\(key.kind)", "\\SwiftData.Schema.version", nil,
-        "SwiftData.Schema.\(key.kind)\(key.type)(\(key.arguments))")
+    let keys = found.keys.map { key in
+      key.map { key in
+        entry(
+          "SwiftData.Schema.\(key.kind)", "\\SwiftData.Schema.version", nil,
+          "SwiftData.Schema.\(key.kind)\(key.type)(\(key.arguments))")
+      }
     }
-    return entries.joined(separator: ",\n    ")
+    let above =
+      found.isSubmodel
+      ? "SwiftData._inherited(super.schemaMetadata, at: super._$keyPaths(of: \(found.name).self))" : nil
+    return list(
+      properties + keys, of: "SwiftData.Schema.PropertyMetadata", behind: above, separator: ",\n    ")
+  }
+
+  private static func entry(_ property: PersistedProperty, _ marks: PropertyMarks, of owner: String) -> String
+  {
+    let keyPath = "\\\(owner).\(property.name)"
+    let attribute = described(marks.attribute, as: "Attribute").map { text in
+      // Of a relationship it says nothing, which is seen by the compiler alone.
+      marks.attribute?.argumentList == nil || marks.isTransformable
+        ? text : "SwiftData._attribute(\(keyPath), \(text))"
+    }
+    return entry(
+      property.key, keyPath, marks.relationship == nil ? property.defaultValue : nil,
+      described(marks.relationship, as: "Relationship") ?? attribute)
   }
 
   private static func entry(
@@ -188,7 +221,23 @@ extension PersistentModelMacro: MemberMacro {
   }
 
   private static func described(_ attribute: AttributeSyntax?, as type: String) -> String? {
-    attribute.map { "SwiftData.Schema.\(type)(\($0.argumentList?.trimmedDescription ?? ""))" }
+    attribute.map { attribute in
+      let arguments = attribute.argumentList.map { list in
+        LabeledExprListSyntax(list.map { $0.label?.text == "inverse" ? withoutMark($0) : $0 })
+      }
+      return "SwiftData.Schema.\(type)(\(arguments?.trimmedDescription ?? ""))"
+    }
+  }
+
+  /// `\Stay.trip?` leads to the same as `\Stay.trip`, and is another key path than that of the property.
+  private static func withoutMark(_ argument: LabeledExprSyntax) -> LabeledExprSyntax {
+    guard var path = argument.expression.as(KeyPathExprSyntax.self) else { return argument }
+    while path.components.count > 1, let last = path.components.last,
+      last.component.is(KeyPathOptionalComponentSyntax.self)
+    {
+      path.components.remove(at: path.components.index(before: path.components.endIndex))
+    }
+    return argument.with(\.expression, ExprSyntax(path))
   }
 }
 
@@ -197,12 +246,21 @@ extension PersistentModelMacro: MemberAttributeMacro {
     of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
     providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
   ) throws -> [AttributeSyntax] {
-    guard declaration.is(ClassDeclSyntax.self), let property = PropertyReader.persisted(member) else {
-      return []
+    guard let model = declaration.as(ClassDeclSyntax.self), let variable = member.as(VariableDeclSyntax.self)
+    else { return [] }
+    let conditions = Conditions(context)
+    let certain = conditions.members(model.memberBlock.members).compactMap {
+      $0.certain?.as(VariableDeclSyntax.self)
     }
+    let (read, faults) = PropertyReader.read(variable, conditions)
+    // Of all others ModelClass tells.
+    if !certain.contains(where: { $0.bindings.trimmedDescription == variable.bindings.trimmedDescription }) {
+      for fault in faults { fault.report(in: context) }
+    }
+    guard case .persisted(let property) = read else { return [] }
     if property.isTransformable { return ["@_TransformablePersistedProperty"] }
     // Its place in the metadata.
-    let names = declaration.memberBlock.members.compactMap { PropertyReader.persisted($0.decl)?.name }
+    let names = certain.compactMap { PropertyReader.persisted($0, conditions)?.name }
     guard let place = names.firstIndex(of: property.name) else { return ["@_PersistedProperty"] }
     return ["@_PersistedProperty(\(raw: place))"]
   }

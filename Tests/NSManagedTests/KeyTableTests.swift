@@ -105,6 +105,33 @@ struct KeyTableTests {
       reprint.value(forKey: "initial") as? String == "RU" && reprint.value(forKey: "isLate") as? Bool == true)
   }
 
+  @Test("Numbers of computed and stored properties can be cast to every number that holds them")
+  func castNumbers() {
+    let edition = edition("emma", pages: 400)
+    #expect(edition.value(forKey: "shelf") as? Double == 7 && edition.value(forKey: "shelf") as? Int32 == 7)
+    #expect(edition.value(forKey: "thickness") as? Int == 40)
+    #expect(edition.value(forKey: "smallMark") as? Int == 1)
+    #expect(edition.value(forKey: "thirdMark") as? [String: Int] == ["a": 1, "b": 2])
+    let reprint = Reprint(context: context)
+    reprint.year = 2001
+    #expect(
+      reprint.value(forKey: "isLate") as? Bool == true && reprint.value(forKey: "isLate") as? Int == 1)
+    let editions = [edition, reprint] as NSArray
+    #expect(editions.value(forKeyPath: "@max.firstMark") as? Double == 1)
+  }
+
+  @Test("rule 41: @NSManaged reads a to-many relationship and fires the fault")
+  func membersOfFaults() throws {
+    let edition = edition("emma")
+    try context.save()
+    context.refresh(edition, mergeChanges: false)
+    #expect(edition.isFault)
+    #expect(edition.copies.isEmpty && !edition.isFault)
+    context.refresh(edition, mergeChanges: false)
+    edition.copies = []
+    #expect(!edition.isFault)
+  }
+
   @Test("A custom accessor stands before its attribute, and may ask by its own key")
   func customAccessors() {
     let edition = edition("emma")

@@ -188,6 +188,7 @@ struct PortingFormTests {
         @objc
         #endif
         class A: NSObject {
+          // NSManaged: A.c has the key isC
           @NSManaged
           #if canImport(ObjectiveC)
           @objc(isC)
@@ -261,5 +262,21 @@ struct PortingFormTests {
     #expect(imported.remarks.map(\.line) == [1])
     let logger = try Porting.port("import Logging\nlet c = Logger(label: \"x\")")
     #expect(logger.remarks.isEmpty)
+  }
+
+  @Test("A file that is replaced by Foundation is told: on Linux it would be gone")
+  func replacedFiles() throws {
+    let ported = try Porting.port(
+      """
+      try FileManager.default.replaceItemAt(url, withItemAt: other)
+      try manager.replaceItem(at: url, withItemAt: other, backupItemName: nil, options: [],
+        resultingItemURL: nil)
+      list.replaceItem(at: 3, with: other)
+      func replaceItemAt(_ url: URL, withItemAt other: URL) {}
+      try coordinator.replacePersistentStore(
+        at: url, withPersistentStoreFrom: other, ofType: NSSQLiteStoreType)
+      """)
+    #expect(ported.remarks.map(\.line) == [1, 2] && ported.edits.isEmpty)
+    #expect(ported.remarks.allSatisfy { $0.message.contains("replacePersistentStore") })
   }
 }

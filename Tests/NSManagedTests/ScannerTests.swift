@@ -6,7 +6,7 @@ import Testing
 @Suite("Sources with @NSManaged")
 struct ScannerTests {
   /// The generated text and what is wrong, for one file of module M.
-  private func generate(_ source: String, dependency: String? = nil) throws -> (
+  private func generate(_ source: String, dependency: String? = nil, named name: String = "Bank") throws -> (
     text: String, problems: [String]
   ) {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("scanner-\(UUID().uuidString)")
@@ -19,7 +19,7 @@ struct ScannerTests {
     var arguments = ["--module", "M", "--output", output.path, "--source", file.path]
     if let dependency {
       try Data(dependency.utf8).write(to: bank.appendingPathComponent("Bank.swift"))
-      arguments += ["--dependency", "Bank", bank.path]
+      arguments += ["--dependency", name, bank.path]
     }
     let problems = try GeneratorOrder(arguments: arguments).carryOut()
     let text = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
@@ -169,5 +169,137 @@ struct ScannerTests {
     #expect(result.problems.isEmpty)
     #expect(result.text.contains("-> Safe?") && result.text.contains("-> Set<Safe>"))
     #expect(result.text.contains("4Bank5VaultO3BoxC"))
+  }
+
+  @Test("A target may have types that are called like this package's, or like the standard library's")
+  func ownTypes() throws {
+    let coreData = "import StrataCore\npublic typealias NSManagedObject = ManagedObject\n"
+    for own in [
+      "protocol ManagedObject: AnyObject {}", "struct ManagedObject {}", "typealias ManagedObject = Int",
+    ] {
+      let result = try generate(
+        """
+        import CoreData
+        \(own)
+        struct NSManagedAccessor {}
+        enum NSManagedPrimitive {}
+        struct Dictionary {}
+        class Folder: NSManagedObject {
+          @NSManaged var owner: NSManagedObject?
+          @NSManaged var all: Set<NSManagedObject>
+          @NSManaged var map: [String: Int]?
+          @NSManaged var primitiveMap: [String: Int]?
+          var label: String { "" }
+        }
+        """, dependency: coreData, named: "CoreData")
+      #expect(result.problems == [], "\(own)")
+      #expect(result.text.contains("$s1M6FolderC5owner10StrataCore13ManagedObjectCSgvg"))
+      #expect(result.text.contains("$s1M6FolderC3allShy10StrataCore13ManagedObjectCGvg"))
+      #expect(result.text.contains("-> Swift.Dictionary<String, Int>?"))
+      #expect(result.text.contains("_owner = CoreData.NSManagedAccessor("))
+      #expect(result.text.contains("_primitiveMap = CoreData.NSManagedPrimitive("))
+      #expect(result.text.contains("keys.add(\"label\", \\Folder.label)"))
+    }
+  }
+
+  @Test("A class called ManagedObject is what its superclass makes of it")
+  func ownManagedObject() throws {
+    let coreData = "import StrataCore\npublic typealias NSManagedObject = ManagedObject\n"
+    func source(_ superclass: String) -> String {
+      """
+      import CoreData
+      class ManagedObject: \(superclass) { var caption: String { "" } }
+      final class Mood: ManagedObject {
+        @NSManaged var base: ManagedObject?
+        @NSManaged var other: NSManagedObject?
+      }
+      """
+    }
+    let managed = try generate(source("NSManagedObject"), dependency: coreData, named: "CoreData")
+    #expect(managed.problems == [])
+    #expect(managed.text.contains("$s1M4MoodC4baseAA13ManagedObjectCSgvg"))
+    #expect(managed.text.contains("$s1M4MoodC5other10StrataCore13ManagedObjectCSgvg"))
+    #expect(managed.text.contains("\\ManagedObject.caption"))
+    let plain = try generate(source("NSObject"), dependency: coreData, named: "CoreData")
+    #expect(
+      plain.problems.count == 2 && plain.problems.allSatisfy { $0.contains("no subclass of NSManagedObject") }
+    )
+  }
+
+  @Test("What another module calls a type of its own is that, whatever the target calls so")
+  func namesMeanWhatTheyDoThere() throws {
+    let result = try generate(
+      """
+      import Bank
+      import CoreData
+      struct Money {}
+      class A: NSManagedObject {
+        @NSManaged var a: Cash?
+        @NSManaged var b: Purse
+        @NSManaged var c: Money?
+      }
+      """,
+      dependency: "public struct Money {}\npublic typealias Cash = Money\npublic typealias Purse = [Money]\n")
+    #expect(result.problems == [])
+    #expect(
+      result.text.contains("$s1M1AC1a4Bank5MoneyVSgvg") && result.text.contains("$s1M1AC1bSay4Bank5MoneyVGvg")
+    )
+    #expect(result.text.contains("$s1M1AC1cAA5MoneyVSgvg") && result.text.contains("-> Array<Bank.Money>"))
+  }
+
+  @Test(
+    "A remark says what key a property has; methods of relationships go by it, and one about nothing is an error"
+  )
+  func keys() throws {
+    let source = """
+      import CoreData
+      class Outer {
+        class App: NSManagedObject {
+          // NSManaged: App._source has the key source
+          @NSManaged var _source: App?
+          @NSManaged var _parts: NSOrderedSet
+          @NSManaged func addToParts(_ part: App)
+          @nonobjc var source: App? { _source }
+          @nonobjc
+          var hidden: Int { 1 }
+          var shown: Int { 2 }
+        }
+      }
+      // NSManaged: Outer.App._parts has the key Parts.
+      """
+    let result = try generate(source)
+    #expect(result.problems == [])
+    #expect(result.text.contains("_Outer_App__source = NSManagedAccessor(\"source\")"))
+    #expect(result.text.contains("_Outer_App__parts = NSManagedAccessor(\"Parts\")"))
+    #expect(result.text.matches(of: /_addToParts_\d+ = NSManagedAccessor\("Parts"\)/).count == 1)
+    // Nobody finds by name what Objective-C would not know.
+    #expect(result.text.contains("\"shown\"") && !result.text.contains("\"hidden\""))
+    #expect(!result.text.contains("keys.add(\"source\""))
+    // Between attributes, where the porter writes it.
+    let between = try generate(
+      """
+      import CoreData
+      class Lib: NSManagedObject {
+        public
+        // NSManaged: Lib._name has the key name
+        @NSManaged
+        // NSManaged: Lib._size has the key size
+        var _size: Int32
+        @NSManaged var _name: String?
+      }
+      """)
+    #expect(between.problems == [])
+    #expect(between.text.contains("_Lib__size = NSManagedAccessor(\"size\")"))
+    #expect(between.text.contains("_Lib__name = NSManagedAccessor(\"name\")"))
+    for (wrong, message) in [
+      ("App._nothing has the key x", "there is no @NSManaged property “App._nothing”"),
+      ("Other._source has the key x", "there is no @NSManaged property “Other._source”"),
+      ("_source has the key source", "name the class too"),
+      ("App._source has a key", "in a way not known"),
+    ] {
+      let problems = try generate(source + "\n// NSManaged: " + wrong).problems
+      #expect(problems.count == 1 && problems[0].hasPrefix("File.swift:15:1: error: "), "\(problems)")
+      #expect(problems.first?.contains(message) == true)
+    }
   }
 }

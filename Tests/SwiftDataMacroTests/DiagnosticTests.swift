@@ -68,12 +68,24 @@ struct DiagnosticTests {
       "a property that is @Transient is no part of the schema: it cannot be @Attribute",
       ["remove ‘@Attribute’"], "@Transient var a = 1"),
     WrongCase(
-      "@Attribute(.unique) var a: Int { 1 }", 3, "a computed property is not stored: it cannot be @Attribute",
-      ["remove ‘@Attribute’"], "var a: Int { 1 }"),
+      "@Attribute(.unique) var a: Int { 1 }", 3,
+      "a computed property is not stored: @Attribute says nothing of it",
+      ["remove ‘@Attribute’"], "var a: Int { 1 }", isWarning: true),
     WrongCase(
       "@Relationship var a: Trip? { nil }", 3,
-      "a computed property is not stored: it cannot be @Relationship", ["remove ‘@Relationship’"],
-      "var a: Trip? { nil }"),
+      "a computed property is not stored: @Relationship says nothing of it", ["remove ‘@Relationship’"],
+      "var a: Trip? { nil }", isWarning: true),
+    WrongCase(
+      "@Relationship(.unique, deleteRule: .cascade) var a: [Stay] = []", 17,
+      "several objects may lead to the same ones: ‘.unique’ says nothing of a to-many relationship",
+      ["remove ‘.unique’"], "@Relationship(deleteRule: .cascade) var a: [Stay] = []", isWarning: true),
+    WrongCase(
+      "@Relationship(.unique) var a: [Stay]?", 17,
+      "several objects may lead to the same ones: ‘.unique’ says nothing of a to-many relationship",
+      ["remove ‘.unique’"], "@Relationship var a: [Stay]?", isWarning: true),
+    WrongCase(
+      "@Relationship @Attribute(.unique) var a: Stay?", 17, "@Attribute says nothing of a relationship",
+      ["remove ‘@Attribute’"], "@Relationship var a: Stay?", isWarning: true),
     WrongCase("var a: (Int, Int)", 10, "a tuple cannot be stored: make it a struct that is Codable"),
     WrongCase(
       "var a: () -> Void", 10, "a function cannot be stored", [transient], "@Transient var a: () -> Void"),

@@ -1,3 +1,4 @@
+import SwiftIfConfig
 import SwiftParser
 import SwiftSyntax
 import SwiftSyntaxMacroExpansion
@@ -25,11 +26,21 @@ enum Expanding {
     ]
   }
 
+  /// What the compiler tells macros of a debug build for Linux.
+  static var debugBuild: StaticBuildConfiguration {
+    StaticBuildConfiguration(
+      customConditions: ["DEBUG"], targetOSs: ["Linux"], languageVersion: VersionTuple(6),
+      compilerVersion: VersionTuple(6, 3))
+  }
+
   /// The source with all macros expanded.
-  static func expand(_ source: String, isSubmodel: Bool = false) -> String {
+  /// - Parameter build: What the compiler tells; nil for one that tells nothing, as before Swift 6.3.
+  static func expand(
+    _ source: String, isSubmodel: Bool = false, build: StaticBuildConfiguration? = nil
+  ) -> String {
     let file = Parser.parse(source: source)
     let context = BasicMacroExpansionContext(
-      sourceFiles: [file: .init(moduleName: "App", fullFilePath: "Model.swift")])
+      sourceFiles: [file: .init(moduleName: "App", fullFilePath: "Model.swift")], buildConfiguration: build)
     return file.expand(
       macroSpecs: specs(isSubmodel: isSubmodel),
       contextGenerator: {
@@ -42,21 +53,25 @@ enum Expanding {
   /// Expects an expansion to be this, with these diagnostics; and the source to be `fixed` after the fix-its.
   static func expect(
     _ source: String, _ expanded: String? = nil, isSubmodel: Bool = false, diagnostics: [DiagnosticSpec] = [],
-    fixed: String? = nil, by fixIts: [String]? = nil,
+    fixed: String? = nil, by fixIts: [String]? = nil, build: StaticBuildConfiguration? = nil,
     sourceLocation: Testing.SourceLocation = #_sourceLocation
   ) {
     assertMacroExpansion(
-      source, expandedSource: expanded ?? expand(source, isSubmodel: isSubmodel), diagnostics: diagnostics,
+      source, expandedSource: expanded ?? expand(source, isSubmodel: isSubmodel, build: build),
+      diagnostics: diagnostics,
       macroSpecs: specs(isSubmodel: isSubmodel), applyFixIts: fixIts, fixedSource: fixed,
       testModuleName: "App", testFileName: "Model.swift", indentationWidth: .spaces(2),
+      buildConfiguration: build,
       failureHandler: { failure in
         Issue.record(Comment(rawValue: failure.message), sourceLocation: sourceLocation)
       })
   }
 
   /// The lines of an expansion, without blanks at their ends.
-  static func lines(_ source: String, isSubmodel: Bool = false) -> [String] {
-    expand(source, isSubmodel: isSubmodel).split(separator: "\n").map { line in
+  static func lines(
+    _ source: String, isSubmodel: Bool = false, build: StaticBuildConfiguration? = nil
+  ) -> [String] {
+    expand(source, isSubmodel: isSubmodel, build: build).split(separator: "\n").map { line in
       String(line.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
   }

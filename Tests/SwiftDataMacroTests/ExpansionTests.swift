@@ -180,7 +180,7 @@ struct ExpansionTests {
       ("var a = Date.now", #"name: "a", keypath: \Trip.a, defaultValue: Date.now, metadata: nil"#),
       (
         "@Attribute(.unique, originalName: \"b\") var a: Int",
-        #"name: "a", keypath: \Trip.a, defaultValue: nil, metadata: SwiftData.Schema.Attribute(.unique, originalName: "b")"#
+        #"name: "a", keypath: \Trip.a, defaultValue: nil, metadata: SwiftData._attribute(\Trip.a, SwiftData.Schema.Attribute(.unique, originalName: "b"))"#
       ),
       (
         "@Attribute var a: Int",
@@ -189,6 +189,14 @@ struct ExpansionTests {
       (
         "@Relationship(deleteRule: .cascade, inverse: \\Stay.trip) var a: [Stay] = []",
         #"name: "a", keypath: \Trip.a, defaultValue: nil, metadata: SwiftData.Schema.Relationship(deleteRule: .cascade, inverse: \Stay.trip)"#
+      ),
+      (
+        "@Relationship(originalName: \"b\", inverse: \\Stay.trip?) var a: [Stay] = []",
+        #"name: "a", keypath: \Trip.a, defaultValue: nil, metadata: SwiftData.Schema.Relationship(originalName: "b", inverse: \Stay.trip)"#
+      ),
+      (
+        "@Attribute(.unique) @Relationship(deleteRule: .deny) var a: Stay?",
+        #"name: "a", keypath: \Trip.a, defaultValue: nil, metadata: SwiftData.Schema.Relationship(deleteRule: .deny)"#
       ),
       (
         "var `default`: Bool", #"name: "default", keypath: \Trip.`default`, defaultValue: nil, metadata: nil"#

@@ -51,9 +51,14 @@ struct Baseline {
     var isPassed: Bool { failed.isEmpty }
   }
 
-  func compare(_ counted: [String: Figures], tolerance: Double) throws -> Verdict {
+  /// Why nothing is compared here: the conditions differ; nil when they are the same.
+  func difference() throws -> String? {
     let here = try Self.conditionsHere()
-    let isComparable = here == conditions
+    if here == conditions { return nil }
+    return "Not compared: the baseline was counted with \(conditions); here is \(here)."
+  }
+
+  func compare(_ counted: [String: Figures], tolerance: Double) throws -> Verdict {
     var lines = [Self.row("operation", "instructions", "baseline", "", "allocations", "baseline", "")]
     var failed: [String] = []
     for operation in Operation.all {
@@ -69,8 +74,8 @@ struct Baseline {
           operation.name, now.shown.0, before?.shown.0 ?? "-", Self.percent(instructions), now.shown.1,
           before?.shown.1 ?? "-", Self.percent(allocations)))
     }
-    if !isComparable {
-      lines.append("Not compared: the baseline was counted with \(conditions); here is \(here).")
+    if let difference = try difference() {
+      lines.append(difference)
       return Verdict(text: lines.joined(separator: "\n"), failed: [])
     }
     lines.append(
@@ -119,7 +124,7 @@ struct Baseline {
 
   private static func vectors() -> String {
     guard let text = try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8) else { return "" }
-    return text.contains(" avx2 ") ? " with AVX2" : ""
+    return text.split(whereSeparator: \.isWhitespace).contains("avx2") ? " with AVX2" : ""
   }
 
   private static func output(of command: [String]) throws -> String {

@@ -32,6 +32,12 @@ struct Compare: ParsableCommand {
   )
   var observed = false
 
+  @Flag(
+    help:
+      "Count nothing where the baseline was counted with another compiler, C library or kind of processor: say so and exit with 0."
+  )
+  var ifComparable = false
+
   @Option(parsing: .upToNextOption, help: "Names of operations; all of them by default.")
   var only: [String] = []
 
@@ -42,6 +48,9 @@ struct Compare: ParsableCommand {
         "There is no operation \"\(unknown)\": \(known.sorted().joined(separator: ", ")).")
     }
     if record && observed { throw ValidationError("A baseline is of programs without observers.") }
+    if ifComparable && (record || observed) {
+      throw ValidationError("--if-comparable is for comparisons: leave out --record and --observed.")
+    }
     if record && !only.isEmpty { throw ValidationError("A baseline has all operations: leave out --only.") }
     guard tolerance >= 0 else { throw ValidationError("--tolerance is zero or more.") }
   }
@@ -50,6 +59,9 @@ struct Compare: ParsableCommand {
     guard gate_can_count() != 0 else {
       throw GateError(
         "Built without valgrind's header, on which counting depends: install valgrind and build again.")
+    }
+    if ifComparable, let difference = try Baseline(from: URL(fileURLWithPath: baseline)).difference() {
+      return print(difference)
     }
     let counted = try Counting(isObserved: observed).count(only.isEmpty ? Operation.all.map(\.name) : only)
     let file = URL(fileURLWithPath: baseline)

@@ -31,18 +31,18 @@ public enum NSBatchDeleteRequestResultType: UInt, Sendable, CaseIterable, Spelle
 open class NSBatchResult: NSPersistentStoreResult {
   let answered: BatchResultType
   private let value: Any?
-  /// A `Bool`, an `[NSManagedObjectID]` or an `Int`, as `resultType` says.
+  /// An `NSNumber` for the status and for a count, or an `[NSManagedObjectID]`, as `resultType` says.
   open var result: Any? { value }
 
   init(_ outcome: BatchResult) {
     answered = outcome.resultType
-    value = outcome.result
+    value = FoundationNumbers.handedOut(outcome.result)
   }
 
   /// The status of a batch that was carried out: for subclasses, which override `result` where more was asked for.
   public override init() {
     answered = .statusOnly
-    value = true
+    value = NSNumber(value: true)
   }
 }
 

@@ -75,6 +75,7 @@ public class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   override func outcome(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
     var request = base
     request.resultType = resultType
+    request.speaksFoundation = true
     request.affectedStores = affectedStoreIdentifiers
     if let fetchRequest {
       let predicate = try fetchRequest.predicate.map(FetchLowering(context: context).predicate)
@@ -112,13 +113,13 @@ public class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 open class NSPersistentHistoryResult: NSPersistentStoreResult {
   /// What was asked for.
   public let resultType: NSPersistentHistoryResultType
-  /// By `resultType`: a `Bool`, an `Int`, an `[NSManagedObjectID]`, an `[NSPersistentHistoryTransaction]` or an
+  /// By `resultType`: an `NSNumber` for the status and for a count, an `[NSManagedObjectID]`, an `[NSPersistentHistoryTransaction]` or an
   /// `[NSPersistentHistoryChange]`.
   public let result: Any?
 
   init(_ outcome: PersistentHistoryResult) {
     resultType = outcome.resultType
-    result = outcome.result
+    result = FoundationNumbers.handedOut(outcome.result)
   }
 }
 

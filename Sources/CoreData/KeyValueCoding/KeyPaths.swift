@@ -78,8 +78,8 @@ enum KeyPaths {
         ? NSNumber(value: 0)
         : NSDecimalNumber(
           decimal: DecimalArithmetic.quotient(decimalSum(present), Decimal(present.count)))
-    case "@min": return present.min(by: isLess)
-    case "@max": return present.max(by: isLess)
+    case "@min": return FoundationNumbers.handedOut(optional: present.min(by: isLess))
+    case "@max": return FoundationNumbers.handedOut(optional: present.max(by: isLess))
     case "@unionOfObjects": return present
     case "@distinctUnionOfObjects": return DistinctValues.list(present)
     case "@unionOfArrays", "@unionOfSets": return present.flatMap { members(of: $0) ?? [] }

@@ -8,7 +8,7 @@ import StrataCore
 /// members are in that storage too: brought up to date when the set is made, by every edit through it, by every method that can be
 /// overridden, by edits of the members anywhere else in the context, and by the context's notifications.
 final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
-  private let members: OrderedRelatedObjects<NSManagedObject>
+  private let view: OrderedRelatedObjects<NSManagedObject>
   private let owner: NSManagedObject
   private let key: String
   private let slot: Int
@@ -21,7 +21,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
 
   init(_ owner: NSManagedObject, _ key: String) {
     slot = owner.toManySlot(key, isOrdered: true)
-    members = owner.orderedRelated(slot: slot)
+    view = owner.orderedRelated(slot: slot)
     self.owner = owner
     self.key = key
     super.init(capacity: 0)
@@ -35,11 +35,24 @@ final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
     stop("A relationship's ordered set is made by mutableOrderedSetValue(forKey:) only.")
   }
 
+  /// The members. Whoever asks for them fires the owner, which may have become a fault since this set was made.
+  private var members: OrderedRelatedObjects<NSManagedObject> {
+    owner.fireForMembers()
+    return view
+  }
+
   private func readMembers() {
+    if isInside { return }
+    owner.fireForMembers()
+    showMembers()
+  }
+
+  /// The same without firing the owner.
+  private func showMembers() {
     if isInside { return }
     let now = owner.membersMoment(slot: slot, reads: true)
     if follow(now) { return }
-    show(Array(members))
+    show(Array(view))
     // What came in while they were read is not known to be shown.
     let after = owner.membersMoment(slot: slot, reads: false)
     shown = now?.number == after?.number ? now?.number : nil
@@ -104,7 +117,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet, MembersFollower {
     if isInside || isEditing { return }
     if isOver {
       // What belongs to no context any more shows what it showed last.
-      if owner.managedObjectContext != nil { readMembers() }
+      if owner.managedObjectContext != nil { showMembers() }
     } else {
       let moment = owner.membersMoment(slot: slot, reads: false)
       if follow(moment) { return }

@@ -3,10 +3,16 @@ import StrataCore
 
 /// A to-many relationship as a mutable set: what `mutableSetValue(forKey:)` hands out. Belongs to the context's queue.
 final class RelationshipSet: NSMutableSet {
-  private let members: RelatedObjects<NSManagedObject>
+  private let view: RelatedObjects<NSManagedObject>
+
+  /// The members. Whoever asks for them fires the owner, which may have become a fault since this set was made.
+  private var members: RelatedObjects<NSManagedObject> {
+    view.owner.fireForMembers()
+    return view
+  }
 
   init(_ owner: NSManagedObject, _ key: String) {
-    members = owner.related(slot: owner.toManySlot(key, isOrdered: false))
+    view = owner.related(slot: owner.toManySlot(key, isOrdered: false))
     super.init(capacity: 0)
   }
 

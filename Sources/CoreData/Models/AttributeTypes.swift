@@ -31,4 +31,11 @@ extension NSAttributeDescription {
     get { AttributeType(rawValue: attributeType) }
     set { attributeType = newValue.rawValue }
   }
+
+  /// What a new object starts with: a number as an `NSNumber`, however it was given. Must fit `attributeType`, which is checked when the model is taken into
+  /// use. Of a transformable attribute a value that its transformer takes.
+  public var defaultValue: Any? {
+    get { FoundationNumbers.handedOut(optional: self.StrataCore::defaultValue) }
+    set { self.StrataCore::defaultValue = newValue }
+  }
 }

@@ -69,7 +69,7 @@ extension NSAttributeDescription {
       copy = NSAttributeDescription()
     }
     copy.attributeType = attributeType
-    copy.defaultValue = defaultValue
+    copy.StrataCore::defaultValue = self.StrataCore::defaultValue
     copy.allowsExternalBinaryDataStorage = allowsExternalBinaryDataStorage
     copy.valueTransformerName = valueTransformerName
     copy.attributeValueClassName = attributeValueClassName

@@ -102,8 +102,9 @@ extension NSManagedAccessor {
       place.kind == .fetched
       ? object.value(forKey: property.name.description) : object.readValue(slot: place.slot)
     guard let value else { return nil }
-    if let value = FoundationCollections.cast(value, as: Value.self) { return value }
+    if let value = FoundationCollections.unbridged(value, as: Value.self) { return value }
     if let value = Self.reference(value, as: Value.self) as? Value { return value }
+    if let value = FoundationCollections.bridged(value, as: Value.self) { return value }
     if Value.self is any FixedWidthInteger.Type || Value.self is NSNumber.Type,
       let number = number(of: object, place) as? Value
     {

@@ -89,7 +89,9 @@ extension NSManagedAccessor {
     let place = property.place(in: object)
     let found: [NSManagedObject]
     switch place.kind {
-    case .toMany, .ordered: found = object.relatedObjects(slot: place.slot)
+    case .toMany, .ordered:
+      object.fireForMembers()
+      found = object.relatedObjects(slot: place.slot)
     case .fetched: found = object.value(forKey: property.name.description) as? [NSManagedObject] ?? []
     case .toOne, .attribute: trapType(object, place, wanted)
     }
@@ -201,12 +203,14 @@ extension NSManagedAccessor {
   private borrowing func unordered(_ object: NSManagedObject) -> RelatedObjects<NSManagedObject> {
     let place = property.place(in: object)
     guard place.kind == .toMany || place.kind == .ordered else { trapType(object, place, NSSet.self) }
+    object.fireForMembers()
     return object.related(slot: place.slot)
   }
 
   private borrowing func ordered(_ object: NSManagedObject) -> OrderedRelatedObjects<NSManagedObject> {
     let place = property.place(in: object)
     guard place.kind == .ordered else { trapType(object, place, NSOrderedSet.self) }
+    object.fireForMembers()
     return object.orderedRelated(slot: place.slot)
   }
 

@@ -56,14 +56,14 @@ public struct NSManagedPrimitive: Sendable {
   private func isWhole(_ object: NSManagedObject) -> Bool { object.propertySlot(name) != nil }
 
   private static func raw(_ value: Any) -> Any {
-    guard !(value is NSObject), let value = value as? any RawRepresentable else { return value }
+    guard !(type(of: value) is AnyClass), let value = value as? any RawRepresentable else { return value }
     return rawValue(of: value)
   }
 
   private static func rawValue<Value: RawRepresentable>(of value: Value) -> Any { value.rawValue }
 
   private static func adapted<Value>(_ value: Any) -> Value? {
-    if let value = FoundationCollections.cast(value, as: Value.self) { return value }
+    if let value = FoundationCollections.unbridged(value, as: Value.self) { return value }
     if let type = Value.self as? any FixedWidthInteger.Type {
       if let number = value as? any BinaryInteger { return integer(type, number) as? Value }
       return (value as? NSNumber).flatMap { integer(type, $0.int64Value) } as? Value
@@ -77,7 +77,8 @@ public struct NSManagedPrimitive: Sendable {
       if Value.self == Bool.self { return number.boolValue as? Value }
     }
     if let type = Value.self as? any RawRepresentable.Type { return represented(type, value) as? Value }
-    return NSManagedAccessor.reference(value, as: Value.self) as? Value
+    if let value = NSManagedAccessor.reference(value, as: Value.self) as? Value { return value }
+    return FoundationCollections.bridged(value, as: Value.self)
   }
 
   private static func integer<Number: FixedWidthInteger>(_ type: Number.Type, _ value: some BinaryInteger)

@@ -37,9 +37,18 @@ struct FetchLowering {
     }
     return .compare(
       FetchComparison(
-        try expression(comparison.leftExpression), operation, try expression(comparison.rightExpression),
+        try side(comparison.leftExpression, isList: operation == .contains), operation,
+        try side(comparison.rightExpression, isList: operation == .in),
         quantifier: comparison.comparisonPredicateModifier.quantifier,
         options: comparison.options.stringOptions))
+  }
+
+  /// One side of a comparison; where a list stands, a dictionary means its values.
+  private func side(_ expression: NSExpression, isList: Bool) throws -> FetchExpression {
+    guard isList, case .constant(let value) = expression.kind,
+      let values = KeyedAccess.dictionaryValues(value)
+    else { return try self.expression(expression) }
+    return try FetchExpression(argument: values.map { $0 ?? NSNull() })
   }
 
   /// - Throws: `CoreDataError` 134060 for what can be evaluated in memory only; `PredicateArgumentError` for a constant that no attribute

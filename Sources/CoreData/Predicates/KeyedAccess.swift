@@ -5,7 +5,7 @@ import StrataCore
 /// | of | a key is |
 /// |---|---|
 /// | a managed object | what `value(forKey:)` says; `objectID` and `self` |
-/// | a dictionary | the value of that key, nil when there is none |
+/// | a dictionary | the value of that key, nil when there is none; `@count` |
 /// | a list or set | the values of that key of all elements, without lists in lists; `@count`, `@sum`, `@avg`, `@min`, `@max` |
 /// | an entity | `name`, `managedObjectClassName`, `superentity`, `isAbstract`, `userInfo`, `renamingIdentifier` |
 /// | a text, number, date, UUID, URL, data, object ID | what `FoundationKeys` has: `length`, `stringValue`, `absoluteString` and others |
@@ -91,6 +91,7 @@ enum KeyedAccess {
 
   /// One value of many.
   static func aggregated(_ aggregate: FetchAggregate, _ values: Any?, zero: AttributeValue) -> Any? {
+    if aggregate == .count, let values = dictionaryValues(values) { return values.count }
     let elements = elements(values) ?? (plain(values).map { [$0] } ?? [])
     // As a fetch counts: members, and values that are there.
     if aggregate == .count { return elements.count { $0 != nil } }
@@ -126,6 +127,15 @@ enum KeyedAccess {
   }
 
   private static func elements(of sequence: some Sequence) -> [Any?] { sequence.map { plain($0) } }
+
+  /// The values of a dictionary; nil for anything else.
+  static func dictionaryValues(_ value: Any?) -> [Any?]? {
+    switch plain(value) {
+    case let dictionary as any AnyDictionary: dictionary.plainValues
+    case let dictionary as NSDictionary: dictionary.allValues.map { plain($0) }
+    default: nil
+    }
+  }
 
   // MARK: One key
 
@@ -166,6 +176,7 @@ enum KeyedAccess {
 /// A Swift dictionary, without the copies that casts make.
 private protocol AnyDictionary {
   func value(ofKey key: String) -> Any?
+  var plainValues: [Any?] { get }
 }
 
 extension Dictionary: AnyDictionary {
@@ -173,4 +184,6 @@ extension Dictionary: AnyDictionary {
     guard let key = key as? Key ?? AnyHashable(key) as? Key else { return nil }
     return self[key].flatMap { plain($0) }
   }
+
+  fileprivate var plainValues: [Any?] { values.map { plain($0) } }
 }

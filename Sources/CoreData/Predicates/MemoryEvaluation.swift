@@ -178,16 +178,16 @@ struct MemoryComparison {
     switch operation {
     case .in:
       if right is String { return MemoryComparison(.contains, options).compared(right, left) }
-      return (KeyedAccess.elements(right) ?? [right]).contains { isEqual(left, $0) }
+      return (members(right) ?? [right]).contains { isEqual(left, $0) }
     case .contains:
-      if let elements = KeyedAccess.elements(left) { return elements.contains { isEqual($0, right) } }
+      if let members = members(left) { return members.contains { isEqual($0, right) } }
       // One object contains another when it is the same.
       if case .object(let first) = Operand(left), case .object(let second) = Operand(right) {
         return first == second
       }
       return compared(left, right)
     case .between:
-      guard let bounds = KeyedAccess.elements(right), bounds.count == 2 else {
+      guard let bounds = elements(right), bounds.count == 2 else {
         stop("BETWEEN needs two values on its right side.")
       }
       let notLess = MemoryComparison(
@@ -199,6 +199,20 @@ struct MemoryComparison {
     case .notEqual: return !isEqual(left, right)
     default: return compared(left, right)
     }
+  }
+
+  /// What IN and CONTAINS look through: the elements of a list or set, the values of a dictionary. Nil for anything else.
+  private func members(_ value: Any?) -> [Any?]? {
+    guard let value, type(of: value) != String.self else { return nil }
+    return elements(value) ?? KeyedAccess.dictionaryValues(value)
+  }
+
+  /// The elements of a list or set. A range stops the process, as a fetch refuses it.
+  private func elements(_ value: Any?) -> [Any?]? {
+    if let range = value as? any RangeExpression {
+      stop("\(type(of: range)) is a range; write BETWEEN with two values.")
+    }
+    return KeyedAccess.elements(value)
   }
 
   /// Whether both are the same: values by what they are, managed objects by their identifiers (rule 107), entities by their names, lists by their

@@ -1,3 +1,5 @@
+import StrataCore
+
 extension NSExpression {
   /// What the expression is.
   public var expressionType: ExpressionType {
@@ -17,9 +19,9 @@ extension NSExpression {
     }
   }
 
-  /// The value of a constant; traps for other types.
+  /// The value of a constant, a number as an `NSNumber`, however it was given; traps for other types.
   public var constantValue: Any? {
-    if case .constant(let value) = kind { return value }
+    if case .constant(let value) = kind { return FoundationNumbers.handedOut(optional: value) }
     missing("constantValue")
   }
 

@@ -167,19 +167,18 @@ open class NSExpression: NSObject, NSSecureCoding, NSCopying {
 
   /// The value for an object. `context` holds variables by name, and is handed to blocks.
   ///
-  /// What a function computes in floating point is an `NSNumber`, as Core Data's: `as? Int` takes a whole one, `2**3` for instance. A decimal that is computed is
-  /// an `NSDecimalNumber`. A key path through a to-many relationship gives what `value(forKeyPath:)` gives, a set of the members' values.
+  /// A number is an `NSNumber`, a decimal an `NSDecimalNumber`, as Core Data's: `as? Double` takes `4 + 2`, and `as? Int` takes `2**3`. So are the numbers in a list that
+  /// is computed, and in lists in it. A key path through a to-many relationship gives what `value(forKeyPath:)` gives, a set of the members' values.
   open func expressionValue(with object: Any?, context: NSMutableDictionary?) -> Any? {
-    let value = MemoryEvaluation(object, context: context).handedOut(self)
-    if case .function = kind, let value, type(of: value) == Double.self, let number = value as? Double {
-      return NSNumber(value: number)
+    MemoryEvaluation(object, context: context).handedOut(self).map { Self.withFoundationNumbers($0) }
+  }
+
+  private static func withFoundationNumbers(_ value: Any) -> Any {
+    // By type first: a cast would make one of other lists, too.
+    guard type(of: value) == [Any].self, let elements = value as? [Any] else {
+      return FoundationNumbers.handedOut(value)
     }
-    // By type first: a cast takes other numbers, too. A constant is what it was given as.
-    if let value, type(of: value) == Decimal.self, let number = value as? Decimal {
-      if case .constant = kind { return value }
-      return NSDecimalNumber(decimal: number)
-    }
-    return value
+    return elements.map { withFoundationNumbers($0) }
   }
 
   /// Does nothing: what is read from an archive can do what a format string can, and calls no methods.

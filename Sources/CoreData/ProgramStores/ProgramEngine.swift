@@ -120,6 +120,11 @@ final class ProgramEngine: ContextualStore, @unchecked Sendable {
   /// The version that Strata has for a record of which the store says its own. Inside the lock.
   func version(_ id: NSManagedObjectID, stored: UInt64) -> UInt32 { versions.version(id, stored: stored) }
 
+  /// Whether nobody has been given a newer version of the record since the object read it. Inside the lock.
+  func isNewest(_ object: NSManagedObject) -> Bool {
+    object.rowVersion.map { !versions.isNewer(object.objectID, than: $0) } ?? true
+  }
+
   /// The record is not there any more. Inside the lock.
   func noteGone(_ id: NSManagedObjectID) { versions.noteGone(id) }
 
@@ -199,12 +204,14 @@ final class ProgramEngine: ContextualStore, @unchecked Sendable {
       let metadata = program.metadata
       if let new = changes.metadata { program.metadata = merged(new) }
       do {
-        try source.save(save)
+        // Of what was saved as it was, perhaps nothing is left.
+        if !save.isEmpty || changes.metadata != nil { try source.save(save) }
       } catch {
         if changes.metadata != nil { program.metadata = metadata }
         throw try conflict(in: error, context) ?? error
       }
       note(changes)
+      for object in save.resaved { versions.noteSavedAgain(object.objectID) }
       commits += 1
       let result = CommitResult(commitNumber: commits)
       committed(result)

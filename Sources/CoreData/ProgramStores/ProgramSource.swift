@@ -102,8 +102,12 @@ struct ProgramSave {
   let context: NSManagedObjectContext
   let inserted: [NSManagedObject]
   let updated: [NSManagedObject]
+  /// Those of them that have the values that they had.
+  let resaved: [NSManagedObject]
   let deleted: [NSManagedObject]
   let locked: [NSManagedObject]
+
+  var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && locked.isEmpty }
 
   init(_ changes: ChangeSet, _ engine: ProgramEngine, _ context: NSManagedObjectContext) {
     self.context = context
@@ -126,7 +130,10 @@ struct ProgramSave {
       else { continue }
       if let object = object(entity.number, edge.owner) { updated.append(object) }
     }
-    self.updated = updated
+    // Of what was saved with the values that it had, those that another context has saved meanwhile are left out: older values would be
+    // written over newer ones.
+    resaved = changes.resaved.compactMap { object($0.entity, $0.primaryKey) }.filter(engine.isNewest)
+    self.updated = updated + resaved
     locked = changes.checks.compactMap { check in
       engine.identifier(check.primaryKey, hierarchy: check.hierarchy).map { context.object(with: $0) }
     }

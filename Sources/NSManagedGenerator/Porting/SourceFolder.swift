@@ -8,6 +8,8 @@ struct FolderFacts {
   private(set) var types: Set<String> = []
   /// The parameters of methods, by name. Each form once.
   private(set) var methods: [String: Set<[Parameter]>] = [:]
+  /// The names that properties have in models and to Objective-C, by the property's name and the class's.
+  private var keys: [String: [String: String]] = [:]
 
   /// A parameter of a method.
   struct Parameter: Hashable {
@@ -26,6 +28,7 @@ struct FolderFacts {
         guard case .named(let path)? = type.inherited.first, let parent = path.last?.name else { continue }
         parents[type.name] = parent
       }
+      noteKeys(declarations)
       methods.merge(Self.methods(in: Lexer.tokens(of: bytes))) { $0.union($1) }
     }
     for name in parents.keys {
@@ -39,6 +42,31 @@ struct FolderFacts {
         next = parent
       }
     }
+  }
+
+  private mutating func noteKeys(_ declarations: SourceDeclarations) {
+    for property in declarations.keyed where property.kind == .property {
+      keys[property.name, default: [:]][property.scope.path.last ?? ""] = property.name
+    }
+    for property in declarations.properties {
+      let name = property.objectiveCName ?? property.name
+      keys[property.name, default: [:]][property.scope.path.last ?? ""] = name
+    }
+    for hint in declarations.keyHints {
+      keys[hint.property, default: [:]][hint.owner.last ?? ""] = hint.key
+    }
+  }
+
+  /// What a property is called in the model, of a class if it is known which; nil when classes differ in that.
+  func key(of property: String, in type: String?) -> String? {
+    guard let known = keys[property] else { return property }
+    if let type {
+      if let key = known[type] { return key }
+      // Nothing is known of the properties of a class of somebody else's.
+      if !types.contains(type) { return property }
+    }
+    let names = Set(known.values)
+    return names.count == 1 ? names.first : nil
   }
 
   static func methods(in tokens: [Token]) -> [String: Set<[Parameter]>] {

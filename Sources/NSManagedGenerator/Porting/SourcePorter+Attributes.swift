@@ -29,7 +29,10 @@ extension SourcePorter {
     delete(position..<end + 1, name.text)
     if name.text == "objc" {
       optionalRequirement(end + 1)
-      if end == position + 4 { nameInModels(at(position + 3).text, end + 1) }
+      if end == position + 4 {
+        nameInModels(at(position + 3).text, end + 1)
+        nameOfProperty(at(position + 3).text, end + 1)
+      }
     }
     if name.text == "objc" || name.text == "IBInspectable" { dynamicModifier(end + 1) }
     position = end
@@ -120,6 +123,47 @@ extension SourcePorter {
     } else if own.text != name {
       remark("a model finds the class \(own.text) by no other name: write \(own.text) for \(name) in it")
     }
+  }
+
+  /// A managed property that has another name in the model: what the plugin is told, on a line of its own before the declaration.
+  private mutating func nameOfProperty(_ name: String, _ index: Int) {
+    guard let frame = frames.last ?? nil else { return }
+    var (next, isManaged) = (index, isBehindManaged(position))
+    while true {
+      next = modifiers(next).upperBound
+      guard at(next).is("@"), at(next + 1).isName else { break }
+      isManaged = isManaged || at(next + 1).is("NSManaged")
+      next += 2
+      if at(next).is("("), !at(next).followsSpace, let close = closing(next) { next = close + 1 }
+    }
+    guard at(next).is("var"), at(next + 1).isName, at(next + 1).text != name else { return }
+    let property = (frames.compactMap { $0?.name } + [at(next + 1).text]).joined(separator: ".")
+    guard isManaged else {
+      if frame.isManaged {
+        remark(
+          "no key path or predicate finds \(property) as “\(name)”, its name to Objective-C: give it that name"
+        )
+      }
+      return
+    }
+    let (line, indent) = line(around: token.range.lowerBound)
+    replace(
+      line.lowerBound..<line.lowerBound, with: "\(indent)// NSManaged: \(property) has the key \(name)\n",
+      line: token.line, "\(property) has the key \(name): a remark for the plugin")
+  }
+
+  /// Whether `@NSManaged` stands among the attributes and modifiers before `index`.
+  private func isBehindManaged(_ index: Int) -> Bool {
+    var index = index - 1
+    while index >= 0 {
+      if at(index).is("NSManaged") { return at(index - 1).is("@") }
+      guard
+        at(index).isName && !["func", "var", "let"].contains(at(index).text) || at(index).is("@")
+          || at(index).is("(") || at(index).is(")")
+      else { return false }
+      index -= 1
+    }
+    return false
   }
 
   private mutating func optionalRequirement(_ index: Int) {

@@ -158,8 +158,19 @@ extension SourcePorter {
     case "Selector" where at(position + 1).is("(") && at(position + 2).is("("):
       remark("there are no selectors without Objective-C; pass a closure")
     case "FileProtectionType": fileProtection()
+    case "replaceItemAt", "replaceItem": replacedItem()
     default: break
     }
+  }
+
+  /// At the name of a method that replaces a file, if it is `FileManager`'s.
+  private mutating func replacedItem() {
+    guard at(position + 1).is("("), let close = closing(position + 1),
+      (position + 2..<close).contains(where: { at($0).is("withItemAt") && at($0 + 1).is(":") })
+    else { return }
+    remark(
+      "Foundation on Linux throws here, and the file that was to be replaced is gone: replacePersistentStore for a store, else removeItem and moveItem"
+    )
   }
 
   /// `name` is Combine's, which Apple's CoreData brings along.

@@ -2,10 +2,24 @@ extension SourcePorter {
   /// At `#keyPath`.
   mutating func keyPath() {
     guard at(position + 2).is("("), let close = closing(position + 2) else { return }
-    let names = properties((position + 3..<close).map(at).filter(\.isName).map(\.text))
+    let names = keys(position + 3..<close)
     guard !names.isEmpty else { return }
+    write(names.joined(separator: "."), to: close)
+  }
+
+  /// At a name, a call that is no more than the name of a getter.
+  mutating func selectorName() {
+    guard at(position + 1).is("("), let close = closing(position + 1), at(position + 2).is("#"),
+      at(position + 3).is("selector"), at(position + 4).is("("), closing(position + 4) == close - 1,
+      at(position + 5).is("getter"), at(position + 6).is(":"),
+      let name = keys(position + 7..<close - 1).last
+    else { return }
+    write(name, to: close)
+  }
+
+  /// Makes a text of what is from here to a bracket.
+  private mutating func write(_ path: String, to close: Int) {
     let range = token.range.lowerBound..<at(close).range.upperBound
-    let path = names.joined(separator: ".")
     if let whole = interpolation, position == 1, close == tokens.count - 3 {
       // The code is nothing else: the text can say it itself.
       replace(whole.range, with: path, line: token.line, "\(text(whole.range)) → \(path)")
@@ -16,8 +30,29 @@ extension SourcePorter {
     position = close
   }
 
+  /// The properties that are named there, as models call them.
+  private mutating func keys(_ indexes: Range<Int>) -> [String] {
+    let names = indexes.map(at).filter(\.isName).map(\.text)
+    guard !names.isEmpty else { return [] }
+    let properties = properties(names)
+    var type = names.count > properties.count ? names[names.count - properties.count - 1] : enclosingType
+    if type == "self" || type == "Self" { type = enclosingType }
+    return properties.map { property in
+      let key = folder.key(of: property, in: type)
+      // Of what class the next one is a property is not known.
+      type = nil
+      if key == nil {
+        remark("“\(property)” has another name in the model in some classes: see whether it is one of those")
+      }
+      return key ?? property
+    }
+  }
+
+  private var enclosingType: String? { frames.last { $0 != nil }??.name }
+
   /// The names without those of modules and types, which stand before them: `Module.Book.title`.
   private func properties(_ names: [String]) -> [String] {
+    if ["self", "Self"].contains(names[0]), names.count > 1 { return Array(names.dropFirst()) }
     let last =
       names.lastIndex(where: folder.types.contains)
       ?? names.lastIndex { $0.first?.isUppercase == true && $0 != $0.uppercased() }
@@ -49,6 +84,12 @@ extension SourcePorter {
   mutating func cast() {
     let sign = at(position + 1)
     if sign.is("CVarArg") { return argument() }
+    if sign.is("!") || sign.is("?"), Self.unkept.contains(at(position + 2).text), isOfUserInfo(position) {
+      let type = at(position + 2).text
+      return remark(
+        "Foundation on Linux makes a Swift value of the \(type) in userInfo, and the cast fails: keep it in an object of a class of your own"
+      )
+    }
     if sign.is("!") || sign.is("?"), at(position + 2).is("Set"), isRelationshipSet(before: position) {
       return remark(
         "Foundation on Linux makes an empty set of one that stands for a relationship: cast its objects, Set(set.allObjects as! [Member])"
@@ -79,6 +120,19 @@ extension SourcePorter {
     replace(start..<start, with: opening, line: token.line, "as\(sign.text) \(type) → \(opening)…\(closing)")
     replace(at(position - 1).range.upperBound..<at(end).range.upperBound, with: closing, line: token.line, "")
     position = end
+  }
+
+  /// Classes whose objects come out of an `NSDictionary` as values.
+  private static let unkept: Set<String> = [
+    "NSMutableDictionary", "NSMutableArray", "NSMutableSet", "NSMutableString", "NSMutableData",
+  ]
+
+  /// Whether what is cast at `index` is an entry of the `userInfo` of something, which is a dictionary of Foundation's: `userInfo[key]`,
+  /// `userInfo.object(forKey: key)`.
+  private func isOfUserInfo(_ index: Int) -> Bool {
+    guard at(index - 1).is("]") || at(index - 1).is(")"), let open = opening(index - 1) else { return false }
+    if at(index - 1).is("]") { return at(open - 1).is("userInfo") }
+    return at(open - 1).is("object") && at(open - 2).is(".") && at(open - 3).is("userInfo")
   }
 
   /// Whether what is cast at `index` certainly comes from `mutableSetValue(forKey:)`: the call itself, or a name that the file gives its result.

@@ -3,7 +3,9 @@
 /// | in the source | becomes |
 /// |---|---|
 /// | `@objc`, `@objc(Name)`, `@objcMembers`, `@objc dynamic`, `@NSCopying`, `@IBOutlet` … | nothing, or stands in `#if canImport(ObjectiveC)` |
+/// | `@NSManaged @objc(owner) var _owner` | `@NSManaged var _owner` with `// NSManaged: Book._owner has the key owner` before it |
 /// | `#keyPath(Book.author.name)` | `"author.name"` |
+/// | `NSStringFromSelector(#selector(getter: Book.title))` | `"title"` |
 /// | `#selector(NSString.caseInsensitiveCompare(_:))` | `Selector("caseInsensitiveCompare:")` |
 /// | `addObserver(self, selector: #selector(saved(_:)), name: n, object: o)` | `addObserver(self, name: n, object: o) { $0.saved($1) }` |
 /// | `Book.fetchRequest() as! NSFetchRequest<NSFetchRequestResult>` | the same with `as` |
@@ -140,6 +142,7 @@ struct SourcePorter {
     case "import": importedModule()
     case "as": cast()
     case "addObserver": observer()
+    case "NSStringFromSelector": selectorName()
     case "init": initializer()
     case "override": overriding()
     default: usage()

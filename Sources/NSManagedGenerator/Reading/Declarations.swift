@@ -86,6 +86,8 @@ struct ManagedProperty {
   let type: TypeSyntax?
   let access: Access
   let setterAccess: Access
+  /// What `@objc(…)` calls it, which is its name in the model.
+  let objectiveCName: String?
   let scope: Scope
   let conditions: [String]
   let place: Place
@@ -131,6 +133,20 @@ struct TypeHint {
   let kind: TypeKind
 }
 
+/// A remark in the source about a property that has another name in the model: `// NSManaged: Account._owner has the key owner`.
+struct KeyHint {
+  /// The class, with those around it or without.
+  let owner: [String]
+  let property: String
+  let key: String
+  let place: Place
+
+  /// Whether it is about a property of that name that is declared there.
+  func isAbout(_ name: String, in scope: Scope) -> Bool {
+    name == property && scope.path.suffix(owner.count) == owner[...]
+  }
+}
+
 /// `import Module`.
 struct ImportDeclaration: Hashable {
   let module: String
@@ -155,6 +171,7 @@ struct SourceDeclarations {
   var keyed: [KeyedMember] = []
   var imports: [ImportDeclaration] = []
   var hints: [TypeHint] = []
+  var keyHints: [KeyHint] = []
   var problems: [Problem] = []
   /// Of the names asked for, those that occur.
   var mentioned: Set<String> = []

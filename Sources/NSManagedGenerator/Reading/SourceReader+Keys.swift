@@ -80,7 +80,7 @@ extension SourceReader {
     guard let frame = braces.last ?? nil, !frame.isIsolated else { return false }
     let modifiers = modifiersBefore(position)
     guard modifiers.words.isDisjoint(with: ["static", "class"]) != isOfClass, !modifiers.isIsolated,
-      modifiers.attributes.isDisjoint(with: ["available", "NSManaged"])
+      modifiers.attributes.isDisjoint(with: ["available", "NSManaged", "nonobjc"])
     else { return false }
     return !(modifiers.access ?? frame.memberAccess).isPrivate && !scope.parts.contains(where: \.isGeneric)
   }

@@ -215,13 +215,14 @@ struct SourceReader {
     var text = token.text.trimmingBlanks
     if text.hasSuffix(".") { text.removeLast() }
     let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+    if keyHint(words) { return }
     guard words.count >= 3, words[1] == "is", let last = words.last, let kind = TypeKind(rawValue: last)
     else {
       result.problems.append(
         Problem(
           place: place(token),
           message: "this says what a type is in a way not known; write “NSManaged: Module.Name is a struct” "
-            + "(or class, enum, protocol)"))
+            + "(or class, enum, protocol), or “NSManaged: Class.property has the key name”"))
       return
     }
     let path = words[0].split(separator: ".").map(String.init)
@@ -232,6 +233,22 @@ struct SourceReader {
       return
     }
     result.hints.append(TypeHint(module: path[0], path: Array(path.dropFirst()), kind: kind))
+  }
+
+  /// `Class.property has the key name`.
+  private mutating func keyHint(_ words: [String]) -> Bool {
+    guard words.count == 5, words[1..<4] == ["has", "the", "key"] else { return false }
+    let path = words[0].split(separator: ".").map(String.init)
+    if let property = path.last, path.count >= 2 {
+      result.keyHints.append(
+        KeyHint(owner: path.dropLast(), property: property, key: words[4], place: place(token)))
+    } else {
+      result.problems.append(
+        Problem(
+          place: place(token),
+          message: "name the class too: “NSManaged: Class.\(words[0]) has the key \(words[4])”"))
+    }
+    return true
   }
 
   // MARK: Modifiers
@@ -260,7 +277,9 @@ struct SourceReader {
     var index = index - 1
     while index >= 0 {
       let token = tokens[index]
-      if token.is(")") {
+      if token.kind == .hint {
+        index -= 1
+      } else if token.is(")") {
         var open = 0
         let end = index
         repeat {
@@ -298,13 +317,18 @@ struct SourceReader {
     var access = modifiersBefore(position).access
     var setter: Access?
     setter = setterBefore(position)
+    var name = objectiveCNameBefore(position)
     position += 2
     while token.kind != .end {
       if token.is("@") {
+        name = objectiveCName(position) ?? name
         position += 2
         if token.is("("), !token.followsSpace { skipBrackets() }
       } else if token.kind == .directive {
         conditions.apply(token.text)
+        position += 1
+      } else if token.kind == .hint {
+        hint()
         position += 1
       } else if token.kind == .word, Self.modifiers.contains(token.text) {
         let modifier = Access(rawValue: token.text)
@@ -324,7 +348,7 @@ struct SourceReader {
     let written = declared.limited(by: .public)
     if token.is("var") || token.is("let") {
       position += 1
-      properties(written, setter: (setter ?? written).limited(by: written))
+      properties(written, setter: (setter ?? written).limited(by: written), name)
     } else if token.is("func") {
       method(written)
     } else {
@@ -338,7 +362,30 @@ struct SourceReader {
     return Access(rawValue: tokens[index - 4].text)
   }
 
-  private mutating func properties(_ access: Access, setter: Access) {
+  /// The name in `@objc(name)` at `index`.
+  private func objectiveCName(_ index: Int) -> String? {
+    guard at(index).is("@"), at(index + 1).is("objc"), at(index + 2).is("("), !at(index + 2).followsSpace,
+      at(index + 3).isName, at(index + 4).is(")")
+    else { return nil }
+    return at(index + 3).text
+  }
+
+  /// The same of an attribute among those before the one at `index`.
+  private func objectiveCNameBefore(_ index: Int) -> String? {
+    var index = index - 1
+    while index >= 0 {
+      if let name = objectiveCName(index) { return name }
+      // Attributes and modifiers only, and what is in their brackets.
+      guard
+        at(index).isName && !["func", "var", "let"].contains(at(index).text) || at(index).is("@")
+          || at(index).is("(") || at(index).is(")")
+      else { return nil }
+      index -= 1
+    }
+    return nil
+  }
+
+  private mutating func properties(_ access: Access, setter: Access, _ objectiveCName: String?) {
     var names: [(String, Token)] = []
     while token.isName {
       names.append((token.text, token))
@@ -356,8 +403,8 @@ struct SourceReader {
       for (name, token) in names {
         result.properties.append(
           ManagedProperty(
-            name: name, type: type, access: access, setterAccess: setter, scope: scope,
-            conditions: conditions.current, place: place(token)))
+            name: name, type: type, access: access, setterAccess: setter, objectiveCName: objectiveCName,
+            scope: scope, conditions: conditions.current, place: place(token)))
       }
       names = []
       guard token.is(",") else { return }

@@ -113,6 +113,9 @@ enum KnownTypes {
     "NSEntityDescription": "EntityDescription", "NSManagedObjectID": "ManagedObjectID",
   ]
 
-  /// The classes every managed object's class inherits from.
-  static let baseClasses: Set<String> = ["NSManagedObject", "ManagedObject"]
+  /// Whether it is the class every managed object's class inherits from. A program may have a class `ManagedObject` of its own.
+  static func isBase(_ type: Nominal) -> Bool {
+    type.name == "NSManagedObject"
+      || type.name == "ManagedObject" && ["StrataCore", "Strata", "CoreData"].contains(type.module)
+  }
 }

@@ -31,6 +31,9 @@ struct ModuleTable {
     }
   }
 
+  /// Whether something of that name stands outside of all types.
+  func declares(_ name: String) -> Bool { types[name] != nil || aliases[name] != nil }
+
   private static func scope(_ path: ArraySlice<String>) -> Scope {
     Scope(parts: path.map { .init(name: [$0], isExtension: false, isGeneric: false) })
   }

@@ -33,9 +33,28 @@ final class TypeResolver {
     let imports: [String]
     let place: Place
     var depth = 0
+    /// The module whose source is read there, where that is not the one that is generated for.
+    fileprivate var home: ModuleTable?
+
+    init(scope: Scope, imports: [String], place: Place) {
+      self.scope = scope
+      self.imports = imports
+      self.place = place
+    }
 
     fileprivate func deeper(_ scope: Scope? = nil) -> Context {
-      Context(scope: scope ?? self.scope, imports: imports, place: place, depth: depth + 1)
+      var context = Context(scope: scope ?? self.scope, imports: imports, place: place)
+      context.depth = depth + 1
+      context.home = home
+      return context
+    }
+
+    /// A place in another module's source, of which it is not known what its file imports.
+    fileprivate func deeper(_ scope: Scope, home: ModuleTable) -> Context {
+      var context = Context(scope: scope, imports: [], place: place)
+      context.depth = depth + 1
+      context.home = home
+      return context
     }
   }
 
@@ -132,6 +151,13 @@ final class TypeResolver {
     return table(type.module)?.types[type.chain.reversed().map(\.name).joined(separator: ".")]
   }
 
+  /// Where the names in the declaration of `type` stand, which may be another module's.
+  func context(of type: Nominal, _ declaration: TypeDeclaration, imports: [String]) -> Context {
+    let context = Context(scope: declaration.scope, imports: imports, place: declaration.place)
+    guard type.module != module.name, let home = table(type.module) else { return context }
+    return context.deeper(declaration.scope, home: home)
+  }
+
   /// The type that an extension's or a type's members belong to.
   func owner(of scope: Scope, in context: Context) throws -> Nominal {
     guard let last = scope.parts.last else {
@@ -145,6 +171,7 @@ final class TypeResolver {
   }
 
   private func lookUp(_ path: [String], _ context: Context) throws -> Found? {
+    let module = context.home ?? self.module
     // Inside out.
     var parts = context.scope.parts[...]
     while let last = parts.last {
@@ -199,15 +226,28 @@ final class TypeResolver {
       guard let (module, kind) = known[path[..<length].joined(separator: ".")] else { return nil }
       outer = Nominal(
         module: module, name: path[length - 1], kind: kind, outer: outer,
-        spelling: path[..<length].joined(separator: "."), access: .public)
+        spelling: ([written(path[0], of: module)] + path[1..<length]).joined(separator: "."),
+        access: .public)
     }
     return outer.map { .type($0) }
   }
 
   private func standard(_ name: String) -> Nominal {
     Nominal(
-      module: "Swift", name: name, kind: name == "Optional" ? .enum : .struct, spelling: name, access: .public
-    )
+      module: "Swift", name: name, kind: name == "Optional" ? .enum : .struct,
+      spelling: written(name, of: "Swift"), access: .public)
+  }
+
+  /// The name of another module's type, with the module before it where this one has a type of that name.
+  private func written(_ name: String, of other: String) -> String {
+    let own = Spelling.name(name)
+    if !module.declares(name) { return own }
+    switch other {
+    case "FoundationEssentials", "FoundationInternationalization": return "Foundation." + own
+    // Programs see its types by the names that CoreData gives them.
+    case "StrataCore": return "CoreData.NS" + name
+    default: return other + "." + own
+    }
   }
 
   private func table(_ name: String) -> ModuleTable? {
@@ -233,7 +273,9 @@ final class TypeResolver {
         guard let type = alias.type else {
           throw problem("“\(name)”, a generic typealias, cannot be used", context)
         }
-        let inside = context.deeper(alias.scope)
+        // A name means there what it means in that module, whatever this one calls so.
+        let inside =
+          table.name == module.name ? context.deeper(alias.scope) : context.deeper(alias.scope, home: table)
         if length == whole.count {
           let resolved = try resolve(type, in: inside)
           // What another module calls so may have a name there that cannot be written here: CoreData's `NSManagedObject`.
@@ -272,7 +314,9 @@ final class TypeResolver {
           outer = known
           extensionModule = table.name
         } else if part.isExtension, index == 0, number == 0,
-          let found = nominal(.named([.init(name: name)]), in: context.deeper(Scope()))
+          let found = nominal(
+            .named([.init(name: name)]),
+            in: table.name == module.name ? context.deeper(Scope()) : context.deeper(Scope(), home: table))
         {
           outer = found
           if found.module != table.name { extensionModule = table.name }
@@ -292,7 +336,9 @@ final class TypeResolver {
     return Nominal(
       module: table.name, name: type.name, kind: type.kind, outer: outer, extensionModule: extensionModule,
       discriminator: isPrivate ? FileDiscriminator.text(module: table.name, file: type.place.file) : nil,
-      spelling: (outer.map { $0.spelling + "." } ?? "") + Spelling.name(type.name), access: type.access)
+      spelling: outer.map { $0.spelling + "." + Spelling.name(type.name) }
+        ?? (table.name == module.name ? Spelling.name(type.name) : written(type.name, of: table.name)),
+      access: type.access)
   }
 
   // MARK: Problems

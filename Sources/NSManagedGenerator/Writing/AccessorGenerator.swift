@@ -14,7 +14,8 @@ struct AccessorGenerator {
   private let target: Target
   private let resolver: TypeResolver
   private let imports: [String: [String]]
-  /// The names of the properties of each class, by the class's key.
+  private let keyHints: [KeyHint]
+  /// The names in the model of the properties of each class, by the class's key.
   private var propertyNames: [String: Set<String>] = [:]
   private var members: [Member] = []
   private(set) var problems: [Problem] = []
@@ -30,6 +31,7 @@ struct AccessorGenerator {
     self.target = target
     imports = Dictionary(
       target.files.map { file in (file.file, file.imports.map(\.module)) }, uniquingKeysWith: { $0 + $1 })
+    keyHints = target.files.flatMap(\.keyHints)
     let hinted = target.files.flatMap(\.hints)
     resolver = TypeResolver(
       module: ModuleTable(name: target.module, target.files),
@@ -43,6 +45,11 @@ struct AccessorGenerator {
   /// The generated file's text; empty parts are left out.
   mutating func generate() -> String {
     problems = target.files.flatMap(\.problems)
+    let properties = target.files.flatMap(\.properties)
+    for hint in keyHints where !properties.contains(where: { hint.isAbout($0.name, in: $0.scope) }) {
+      let name = (hint.owner + [hint.property]).joined(separator: ".")
+      problems.append(Problem(place: hint.place, message: "there is no @NSManaged property “\(name)”"))
+    }
     for file in target.files {
       for property in file.properties {
         attempt(property.conditions, property.place) { try $0.write(property) }
@@ -107,7 +114,7 @@ struct AccessorGenerator {
     // A private class cannot be named in another file; all classes have the same calling convention.
     let isHidden = type.chain.contains { $0.discriminator != nil }
     return Owner(
-      type: type, extended: isHidden ? "CoreData.NSManagedObject" : type.spelling,
+      type: type, extended: isHidden ? coreData("NSManagedObject") : type.spelling,
       extensionModule: type.module == target.module ? nil : target.module,
       discriminator: access.isPrivate && !isHidden
         ? FileDiscriminator.text(module: target.module, file: place.file) : nil,
@@ -118,7 +125,7 @@ struct AccessorGenerator {
   private func checkInheritance(of type: Nominal, _ place: Place) throws {
     var next = type
     for _ in 0..<100 {
-      if KnownTypes.baseClasses.contains(next.name) { return }
+      if KnownTypes.isBase(next) { return }
       guard let declaration = resolver.declaration(of: next) else {
         // Another module's class: its own module was compiled with it. Foundation's are none.
         if ["Foundation", "FoundationEssentials", "Swift"].contains(next.module) { break }
@@ -154,7 +161,9 @@ struct AccessorGenerator {
     }
     let owner = try owner(property.scope, property.access, property.place)
     let type = try resolver.resolve(syntax, in: context(property.scope, property.place))
-    propertyNames[owner.type.key, default: []].insert(property.name)
+    let hint = keyHints.first { $0.isAbout(property.name, in: property.scope) }
+    let name = hint?.key ?? property.name
+    propertyNames[owner.type.key, default: []].insert(name)
     func symbol(_ accessor: Mangler.Accessor) -> String {
       Mangler.accessor(
         accessor, of: property.name, type, in: owner.type, extensionModule: owner.extensionModule,
@@ -173,21 +182,30 @@ struct AccessorGenerator {
           "\(Self.written(property.setterAccess)) nonisolated final func _set\(key)(_ value: __owned \(type.spelling)) { "
             + "\(key).set(value, of: self) }",
         ]))
-    if let primitive = SourceReader.key(property.name, after: "primitive") {
+    if hint == nil, let primitive = SourceReader.key(property.name, after: "primitive") {
       let names = [property.name, Spelling.uncapitalized(primitive)].map(Spelling.literal)
       members.append(
         Member(
           owner: "", conditions: property.conditions,
-          lines: ["nonisolated private let \(key) = NSManagedPrimitive(\(names.joined(separator: ", ")))"]))
+          lines: [
+            "nonisolated private let \(key) = \(coreData("NSManagedPrimitive"))(\(names.joined(separator: ", ")))"
+          ]))
     } else {
-      members.append(accessor(key, property.name, property.conditions))
+      members.append(accessor(key, name, property.conditions))
     }
   }
 
   private func accessor(_ key: String, _ name: String, _ conditions: [String]) -> Member {
     Member(
       owner: "", conditions: conditions,
-      lines: ["nonisolated private let \(key) = NSManagedAccessor(\(Spelling.literal(name)))"])
+      lines: [
+        "nonisolated private let \(key) = \(coreData("NSManagedAccessor"))(\(Spelling.literal(name)))"
+      ])
+  }
+
+  /// How CoreData's type of that name is written. Not with the module where that is not needed: programs have types called `CoreData`.
+  private func coreData(_ name: String) -> String {
+    resolver.module.declares(name) ? "CoreData." + name : name
   }
 
   // MARK: Methods

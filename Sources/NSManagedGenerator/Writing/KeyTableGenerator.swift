@@ -30,7 +30,7 @@ struct KeyTableGenerator {
     for file in files {
       for member in file.keyed where !Conditions.areImpossible(member.conditions) {
         guard let type = owner(of: member), let line = line(for: member, type.spelling) else { continue }
-        if type.module != resolver.module.name, KnownTypes.baseClasses.isDisjoint(with: [type.name]) {
+        if type.module != resolver.module.name, !KnownTypes.isBase(type) {
           modules.insert(type.module)
         }
         lines +=
@@ -75,15 +75,13 @@ struct KeyTableGenerator {
     var next = type
     for _ in 0..<100 {
       // An extension of `NSManagedObject` itself: all classes have it.
-      if KnownTypes.baseClasses.contains(next.name) { return true }
+      if KnownTypes.isBase(next) { return true }
       guard let declaration = resolver.knownDeclaration(of: next), !declaration.isGeneric,
         !declaration.isIsolated,
         !declaration.scope.parts.contains(where: \.isGeneric), let parent = declaration.inherited.first,
         let superclass = resolver.nominal(
           parent,
-          in: .init(
-            scope: declaration.scope, imports: imports[declaration.place.file] ?? [], place: declaration.place
-          )),
+          in: resolver.context(of: next, declaration, imports: imports[declaration.place.file] ?? [])),
         superclass.kind == .class
       else { return false }
       next = superclass

@@ -61,10 +61,10 @@ struct AppleMetadata {
     let current = list?["NSManagedObjectModel_CurrentVersionName"] as? String
     let names = models.keys.sorted().joined(separator: ", ")
     guard let name = version ?? current ?? (models.count == 1 ? models.keys.first : nil) else {
-      throw AppleStoreError(.needsHashes, "\(url.path) has several versions, and none was named: \(names).")
+      throw AppleStoreError(.noVersion, "\(url.path) has several versions, and none was named: \(names).")
     }
     guard let hashes = models[name] else {
-      throw AppleStoreError(.needsHashes, "\(url.path) has no version “\(name)”, but \(names).")
+      throw AppleStoreError(.noVersion, "\(url.path) has no version “\(name)”, but \(names).")
     }
     if let wrong = hashes.first(where: { $0.value.count != 32 })?.key {
       throw AppleStoreError(.needsHashes, "\(url.path): the hash of \(wrong) has not 32 bytes.")

@@ -112,8 +112,8 @@ final class AppleEngine: StoreEngine, OwnerwiseReading, CopyableStore, @unchecke
   private static func mayBeAboutHistory(_ error: AppleStoreError) -> Bool {
     switch error.kind {
     case .damaged, .model, .unsupported, .other: true
-    case .missing, .exists, .notAStore, .busy, .permission, .output, .noModel, .needsHashes, .losses,
-      .difference:
+    case .missing, .exists, .notAStore, .busy, .permission, .output, .noModel, .needsHashes, .noVersion,
+      .losses, .difference:
       false
     }
   }

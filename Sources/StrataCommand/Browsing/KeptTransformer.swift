@@ -20,13 +20,16 @@ struct KeptTransformer: AttributeTransformer {
 
   /// Registers it under the names of a model that nothing is registered under: a store with such attributes cannot be opened otherwise.
   static func register(for model: ManagedObjectModel) {
-    for entity in model.entities {
-      for attribute in entity.attributesByName.values {
-        guard let name = attribute.valueTransformerName,
-          AttributeTransformers.transformer(forName: name) == nil
-        else { continue }
-        AttributeTransformers.set(KeptTransformer(), forName: name)
-      }
+    for entity in model.entities { register(for: entity.attributesByName.values) }
+  }
+
+  private static func register(for attributes: some Sequence<AttributeDescription>) {
+    for attribute in attributes {
+      if let composite = attribute as? CompositeAttributeDescription { register(for: composite.elements) }
+      guard let name = attribute.valueTransformerName,
+        AttributeTransformers.transformer(forName: name) == nil
+      else { continue }
+      AttributeTransformers.set(KeptTransformer(), forName: name)
     }
   }
 

@@ -5,7 +5,9 @@ import StrataCore
 enum StoreHistory {
   /// Calls `body` with a coordinator that has the store, of the model that it carries.
   static func read<R>(_ path: String, _ body: (PersistentStoreCoordinator) throws -> R) throws -> R {
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: try StorePath.model(path))
+    let model = try StorePath.model(path)
+    KeptTransformer.register(for: model)
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     let opened = try coordinator.addPersistentStore(try StorePath.description(path))
     // It is attached, so it can be removed.
     defer { try? coordinator.remove(opened) }

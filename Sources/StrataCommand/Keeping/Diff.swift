@@ -35,7 +35,7 @@ struct Diff: StoreTask {
     if comparison.reasons.isEmpty {
       for change in comparison.changes { try output.line(change) }
     } else {
-      try output.line("A migration cannot be inferred:")
+      try output.line("The store cannot be migrated as it is:")
       for reason in comparison.reasons { try output.line("  \(reason)") }
     }
   }
@@ -59,7 +59,7 @@ enum Comparison {
     for sentence in preview.differences { try output.line(sentence) }
     try output.line()
     if !preview.reasons.isEmpty {
-      try output.line("A migration cannot be inferred:")
+      try output.line("The store cannot be migrated as it is:")
       for reason in preview.reasons { try output.line("  \(reason)") }
       return
     }

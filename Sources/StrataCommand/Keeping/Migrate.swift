@@ -12,7 +12,8 @@ struct Migrate: StoreTask {
       migrated as well and thrown away, which finds everything that can go wrong. What takes something away needs --permit for each thing that is named \
       as lost; the file from before is then kept as “Name.strata-before-1” until the next save.
 
-      Ends with exit code 9 when the migration cannot be inferred, or something would be lost that is not permitted.
+      Ends with exit code 9 when the migration cannot be inferred, when objects lack values that they must have, or when something would be lost \
+      that is not permitted.
       """)
 
   @Argument(help: "The store's file.", completion: .file()) var store: String
@@ -30,10 +31,10 @@ struct Migrate: StoreTask {
     let target = try ModelSource.model(model)
     let preview = try StorePath.read(store) { try MigrationPreview(of: $0, to: target) }
     if json { try Output.current.json(Comparison.json(preview)) } else { try Comparison.write(preview) }
-    let unpermitted = preview.losses.filter { !permit.contains($0.name) }
+    let unpermitted = preview.losses.filter { !isPermitted($0.name) }
     if !preview.reasons.isEmpty {
       throw Failure(
-        .model, "How the store is to be migrated cannot be inferred from the models. Nothing was changed.")
+        .model, "The store cannot be migrated to this model by inference. Nothing was changed.")
     }
     if !unpermitted.isEmpty {
       let names = Set(unpermitted.map(\.name)).sorted()
@@ -48,6 +49,11 @@ struct Migrate: StoreTask {
     try run(on: StorePath.resolved(store), target, line)
     line.end()
     if !json { try Output.current.line("Migrated.") }
+  }
+
+  /// By its name, or by that of a composite attribute that it is an element of.
+  private func isPermitted(_ loss: String) -> Bool {
+    permit.contains { loss == $0 || $0.contains(".") && loss.hasPrefix($0 + ".") }
   }
 
   private func run(on url: URL, _ target: ManagedObjectModel, _ line: ProgressLine) throws {

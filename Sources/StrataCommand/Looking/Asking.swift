@@ -39,7 +39,7 @@ struct Question {
     var request = FetchRequest<ManagedObjectID>(entityName: found.name)
     request.includesSubentities = !isExact
     if let condition {
-      request.predicate = try FetchPredicate(format: condition) { text in
+      request.predicate = try FetchPredicate(format: condition, dates: { ValueText.date($0) }) { text in
         window.identifier(try Names.object(text, in: schema, identifier: window.store.identifier))
       }
     }
@@ -47,7 +47,7 @@ struct Question {
     request.fetchLimit = limit
     request.fetchOffset = offset
     do {
-      return try ResolvedFetchRequest(request, schema: schema)
+      return try window.resolve(request)
     } catch let error as FetchError {
       throw pointing(error, found, schema, sort.joined(separator: ","))
     }

@@ -257,8 +257,11 @@ enum DumpHeader {
   static func read(_ reader: inout JSONReader) throws -> StoreFacts {
     var facts = StoreFacts(model: Data())
     var format: Int64?
+    var seen: Set<String> = []
     try reader.forEachMember { key, reader in
-      switch String(decoding: key, as: UTF8.self) {
+      let name = String(decoding: key, as: UTF8.self)
+      guard seen.insert(name).inserted else { throw reader.fault("“\(name.prefix(60))” is there twice") }
+      switch name {
       case "format": format = try reader.integer()
       case "store":
         let text = try reader.string()

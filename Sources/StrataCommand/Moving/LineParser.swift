@@ -17,10 +17,13 @@ final class LineParser {
   /// By entity: values of a new line, all nil; and the properties by name.
   private let empty: [[AttributeValue]]
   private let properties: [PropertyTable]
-  private let mandatory: [[(slot: Int, value: AttributeValue, name: String)]]
+  let mandatory: [MandatoryValues]
+  /// Whether the file is a dump, in which nil is what the store had, also where the model demands a value.
+  let isDump: Bool
 
-  init(_ intake: StoreIntake) {
+  init(_ intake: StoreIntake, isDump: Bool) {
     self.intake = intake
+    self.isDump = isDump
     schema = intake.schema
     shapes = EntityShape.all(intake.schema)
     names = NameTable(intake.schema.entities.map { ($0.name, $0.number) })
@@ -30,11 +33,7 @@ final class LineParser {
         values: shape.attributes.enumerated().map { ($1.name, $0) },
         links: shape.toOne.enumerated().map { ($1.relationship.name, $0) })
     }
-    mandatory = shapes.map { shape in
-      shape.attributes.filter { !$0.isOptional }.map {
-        ($0.slot, shape.entity.defaults[$0.slot], $0.name)
-      }
-    }
+    mandatory = shapes.map { MandatoryValues($0) }
   }
 
   /// Whether a line says of which store the dump is.
@@ -59,8 +58,14 @@ final class LineParser {
     var (owner, relationshipName, place): (ObjectAddress?, String?, Int) = (nil, nil, 0)
     var members: [ObjectAddress]?
     var end: DumpCounts?
+    var words: UInt16 = 0
     try reader.forEachMember { key, reader in
-      switch Self.word(key) {
+      let word = Self.word(key)
+      let mark: UInt16 = 1 << word.rawValue
+      // What comes last would win otherwise, and nobody would know.
+      if word != .unknown && words & mark != 0 { throw Self.repetition(key) }
+      words |= mark
+      switch word {
       case .id:
         let found = try self.object(&reader)
         object = found
@@ -70,7 +75,7 @@ final class LineParser {
         try readValues(&reader, of: object.entity, into: &values, &given)
       case .links:
         guard let object else { throw LineFault("“id” must stand before “links”") }
-        try readLinks(&reader, of: object.entity, into: &values)
+        try readLinks(&reader, of: object.entity, into: &values, &given)
       case .of: owner = try self.object(&reader)
       case .relationship: relationshipName = try reader.string()
       case .from: place = Int(try reader.integer())
@@ -86,12 +91,7 @@ final class LineParser {
     try reader.expectEnd()
     if let end { return .end(end) }
     if let object {
-      for (slot, value, name) in mandatory[object.entity] where values[slot].isNull && !given.contains(slot) {
-        guard !value.isNull else {
-          throw LineFault("\(shapes[object.entity].entity.name) needs a value for “\(name)”")
-        }
-        values[slot] = value
-      }
+      try mandatory[object.entity].complete(&values, keeping: isDump ? given : nil)
       try intake.add(object, values: values, line: number)
       return .object
     }
@@ -106,6 +106,7 @@ final class LineParser {
     guard place >= 0, place < 1 << 28 else { throw LineFault("The place \(place) is none of a member") }
     // All or none of them.
     for member in members { try require(member, isMemberOf: relationship) }
+    if members.isEmpty { try intake.requireOwner(owner, of: relationship, line: number) }
     for (offset, member) in members.enumerated() {
       try intake.addMember(member, to: relationship, of: owner, place: place + offset, line: number)
     }
@@ -138,14 +139,14 @@ final class LineParser {
       }
       expected = place + 1
       let attribute = shape.attributes[place]
+      if !given.insert(attribute.slot) { throw Self.repetition(key) }
       values[attribute.slot] = try ValueText.value(&reader, attribute.type)
-      given.insert(attribute.slot)
     }
   }
 
-  private func readLinks(_ reader: inout JSONReader, of entity: Int, into values: inout [AttributeValue])
-    throws
-  {
+  private func readLinks(
+    _ reader: inout JSONReader, of entity: Int, into values: inout [AttributeValue], _ given: inout GivenNames
+  ) throws {
     let shape = shapes[entity]
     var expected = 0
     try reader.forEachMember { key, reader in
@@ -155,6 +156,7 @@ final class LineParser {
         )
       }
       expected = place + 1
+      if !given.insert(shape.toOne[place].slot) { throw Self.repetition(key) }
       if reader.takesNull() { return }
       let target = try object(&reader)
       try require(target, isMemberOf: shape.toOne[place].relationship)
@@ -215,7 +217,11 @@ final class LineParser {
     return counts
   }
 
-  private enum Word { case id, values, links, of, relationship, from, members, end, unknown }
+  private enum Word: UInt16 { case id, values, links, of, relationship, from, members, end, unknown }
+
+  private static func repetition(_ key: UnsafeRawBufferPointer) -> LineFault {
+    LineFault("“\(String(decoding: key, as: UTF8.self).prefix(60))” is there twice")
+  }
 
   private static func word(_ key: UnsafeRawBufferPointer) -> Word {
     // The first letter and the length tell them apart.
@@ -276,8 +282,13 @@ struct GivenNames {
   private var low: UInt64 = 0
   private var others: Set<Int> = []
 
-  mutating func insert(_ slot: Int) {
-    if slot < 64 { low |= 1 << UInt64(slot) } else { others.insert(slot) }
+  /// Whether it was not there before.
+  @discardableResult mutating func insert(_ slot: Int) -> Bool {
+    guard slot < 64 else { return others.insert(slot).inserted }
+    let mark: UInt64 = 1 << UInt64(slot)
+    if low & mark != 0 { return false }
+    low |= mark
+    return true
   }
 
   func contains(_ slot: Int) -> Bool { slot < 64 ? low & (1 << UInt64(slot)) != 0 : others.contains(slot) }
@@ -296,12 +307,13 @@ final class CSVObjects {
   private let intake: StoreIntake
   private let parser: LineParser
 
+  /// - Parameter isDump: Whether the file is part of a dump, see `LineParser`.
   /// - Throws: `LineFault` for a first line that does not fit.
-  init(_ names: [CSV.Cell], _ entity: EntitySchema, _ intake: StoreIntake) throws {
+  init(_ names: [CSV.Cell], _ entity: EntitySchema, _ intake: StoreIntake, isDump: Bool) throws {
     let shape = EntityShape(entity, intake.schema)
     self.shape = shape
     self.intake = intake
-    parser = LineParser(intake)
+    parser = LineParser(intake, isDump: isDump)
     var seen: Set<String> = []
     // A dump begins with the object's own, also where a property of its entity has that name.
     let beginsWithIdentifier = names.first?.text == "id" && names.dropFirst().contains { $0.text == "id" }
@@ -320,11 +332,8 @@ final class CSVObjects {
     }
     let identifierCount = cells.count { if case .identifier = $0 { true } else { false } }
     if identifierCount > 1 { throw LineFault("Two columns tell the objects’ keys") }
-    let missing = shape.attributes.first { attribute in
-      !attribute.isOptional && !seen.contains(attribute.name) && entity.defaults[attribute.slot].isNull
-    }
-    if let missing {
-      throw LineFault("\(entity.name) needs a value for “\(missing.name)”, and there is no such column")
+    if let missing = parser.mandatory[entity.number].missingColumn(seen) {
+      throw LineFault("\(entity.name) needs a value for “\(missing)”, and there is no such column")
     }
   }
 
@@ -355,11 +364,8 @@ final class CSVObjects {
         values[link.slot] = intake.reference(to: target)
       }
     }
-    for attribute in shape.attributes
-    where !attribute.isOptional && values[attribute.slot].isNull && !given.contains(attribute.slot) {
-      values[attribute.slot] = shape.entity.defaults[attribute.slot]
-    }
     let entity = shape.entity.number
+    try parser.mandatory[entity].complete(&values, keeping: parser.isDump ? given : nil)
     try intake.add(
       ObjectAddress(entity: entity, key: key ?? intake.nextKey(of: entity)), values: values, line: line)
   }

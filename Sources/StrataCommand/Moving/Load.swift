@@ -249,7 +249,7 @@ final class LoadRun {
           intake = try makeIntake(nil)
         }
         // It was made just now.
-        parser = LineParser(intake!)
+        parser = LineParser(intake!, isDump: hasHeader)
         if hasHeader { continue }
       }
       guard let parser else { continue }
@@ -291,7 +291,7 @@ final class LoadRun {
   private func loadFile(_ lines: LineReader, _ name: String) throws -> LoadReport {
     let intake = try makeIntake(nil)
     let entity = try Names.entity(name, in: intake.schema)
-    try loadObjects(lines, entity, intake, file: nil)
+    try loadObjects(lines, entity, intake, file: nil, isDump: false)
     return try finish(intake)
   }
 
@@ -318,7 +318,8 @@ final class LoadRun {
     where names.contains(CSVFolder.name(entity)) {
       known.insert(CSVFolder.name(entity))
       try loadObjects(
-        try LineReader(dump + "/" + CSVFolder.name(entity)), entity, intake, file: CSVFolder.name(entity))
+        try LineReader(dump + "/" + CSVFolder.name(entity)), entity, intake, file: CSVFolder.name(entity),
+        isDump: true)
     }
     var seen: Set<Int> = []
     for relationship in shapes.flatMap(\.told)
@@ -341,15 +342,15 @@ final class LoadRun {
     return try finish(intake)
   }
 
-  private func loadObjects(_ lines: LineReader, _ entity: EntitySchema, _ intake: StoreIntake, file: String?)
-    throws
-  {
+  private func loadObjects(
+    _ lines: LineReader, _ entity: EntitySchema, _ intake: StoreIntake, file: String?, isDump: Bool
+  ) throws {
     let reader = CSVReader(lines)
     intake.source = file
     let table: CSVObjects
     do {
       guard let names = try reader.next() else { throw LineFault("The file is empty") }
-      table = try CSVObjects(names, entity, intake)
+      table = try CSVObjects(names, entity, intake, isDump: isDump)
     } catch let fault as LineFault {
       throw Failure(.input, text(1, file, "\(fault.message)."))
     } catch let fault as CSVReader.Fault {
@@ -381,7 +382,7 @@ final class LoadRun {
     guard let names = try reader.next(), names.map(\.text) == ["owner", "place", "member"] else {
       throw Failure(.input, text(1, file, "The first line is not “owner,place,member”."))
     }
-    let parser = LineParser(intake)
+    let parser = LineParser(intake, isDump: true)
     while true {
       do {
         guard let cells = try reader.next() else { break }

@@ -104,12 +104,14 @@ extension Failure {
       case .permission: .permission
       case .output: .output
       case .noModel, .model, .losses: .model
+      case .noVersion: .usage
       case .other: .other
       }
     let advice: String? =
       switch error.kind {
       case .noModel: "--model names it."
       case .needsHashes: Self.hashAdvice
+      case .noVersion: "--model-version names it."
       default: nil
       }
     self.init(kind, error.description, advice: advice)
@@ -139,7 +141,10 @@ extension Failure {
     case .busy, .readersFull:
       self.init(
         .busy, error.description, advice: "“strata backup \(name) COPY” makes a copy that nobody else uses.")
-    case .replaced: self.init(.busy, error.description, advice: "Try again.")
+    case .replaced:
+      self.init(
+        .busy, error.description,
+        advice: "Try again. If that does not help, end the programs that have the old file open.")
     case .permission, .readOnlyMedia:
       self.init(
         .permission, error.description,

@@ -23,6 +23,8 @@ extension StoreTask {
     defer { Interruption.waitIfEnding() }
     do {
       do {
+        // The file system takes an empty path for the current folder.
+        if subject?.isEmpty == true { throw Failure(.usage, "The path is empty.") }
         if let subject, !Self.readsServers, StorePath.address(subject) != nil {
           throw Failure(
             .usage, "“strata \(Self._commandName)” works on files, and “\(subject)” is an address.",

@@ -16,6 +16,30 @@ enum BoundedJSON {
     return try JSONDecoder().decode(type, from: data)
   }
 
+  /// Whether `NaN` stands outside of strings, and nothing else of JSON5 does: no comment and no other quotation mark, so that what ``isBounded(_:)`` says holds for JSON5 too.
+  static func holdsNaN(_ data: Data) -> Bool {
+    data.withUnsafeBytes { bytes in
+      var isInString = false
+      var isEscaped = false
+      var found = false
+      for byte in bytes {
+        switch byte {
+        case _ where isEscaped: isEscaped = false
+        case UInt8(ascii: "\\"):
+          if !isInString { return false }
+          isEscaped = true
+        case UInt8(ascii: "\""): isInString.toggle()
+        case _ where isInString: break
+        case UInt8(ascii: "'"), UInt8(ascii: "/"): return false
+        // No other word of JSON has one.
+        case UInt8(ascii: "N"): found = true
+        default: break
+        }
+      }
+      return found
+    }
+  }
+
   /// Whether the text is nested at most `limit` levels deep. What is no JSON may get either answer.
   static func isBounded(_ data: Data) -> Bool {
     data.withUnsafeBytes { bytes in

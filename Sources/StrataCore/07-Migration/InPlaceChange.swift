@@ -84,6 +84,9 @@ struct InPlaceChange: Sendable {
 
   private static func requireValues(_ change: MigrationPlan.Entity) throws(Obstacle) {
     let (old, new) = (change.source, change.destination)
+    if let needed = change.needed.first {
+      throw Obstacle(reason: "\(needed.name) must have a value in all rows")
+    }
     for (slot, attribute) in new.attributes.enumerated()
     where attribute.relationship == nil && !attribute.isTransient {
       let name = "\(new.name).\(attribute.name)"

@@ -9,6 +9,9 @@ import Foundation
 /// mandatory with a default value; to-one relationships that become to-many; order that comes or goes; properties that move up or
 /// down a hierarchy; entities that get another parent, but not so that two hierarchies become one.
 ///
+/// A store is migrated, too, when an attribute without a default value is new and mandatory or becomes so, and none of its rows lacks a value.
+/// Models alone do not tell that: such a change is refused here.
+///
 /// A value; making it costs a walk over both models and touches no store. The models stay changeable.
 public struct InferredMappingModel: Sendable, Hashable {
   /// What happens to an entity.
@@ -53,7 +56,7 @@ public struct InferredMappingModel: Sendable, Hashable {
   ///   inferred.
   public init(from source: ManagedObjectModel, to destination: ManagedObjectModel) throws {
     let pairing = ModelPairing(source, destination)
-    try Self.require(pairing)
+    try Self.refuse(InferenceCheck(pairing).reasons())
     self.init(pairing)
   }
 
@@ -81,8 +84,12 @@ public struct InferredMappingModel: Sendable, Hashable {
   /// The key of the reasons, an array of strings, in the user info of error 134190.
   public static let reasonsKey = "NSMigrationReasons"
 
+  /// What can be inferred as long as no row lacks a value that it must have, which `MissingValues` looks for, is let through.
   static func require(_ pairing: ModelPairing) throws {
-    let reasons = InferenceCheck(pairing).reasons()
+    try refuse(InferenceCheck(pairing).reasonsBesidesRows())
+  }
+
+  private static func refuse(_ reasons: [String]) throws {
     if reasons.isEmpty { return }
     let text = reasons.joined(separator: "; ")
     let advice =

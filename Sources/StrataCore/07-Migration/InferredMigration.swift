@@ -14,7 +14,8 @@ package struct InferredMigration: Sendable {
   ///   - source: The store's own model.
   ///   - held: The names of the entities that the store holds.
   ///   - destination: The version that the store is to be of.
-  /// - Throws: `CoreDataError` 134190 with all reasons when it cannot be inferred; for a default value that its transformer refuses.
+  /// - Throws: `CoreDataError` 134190 with all reasons when it cannot be inferred; for a default value that its transformer refuses. Whether rows lack values that they
+  ///   must have is for the engine to find out, see ``MigrationPlan/Entity/needed`` and ``MissingValues``.
   package init(from source: Schema, holding held: Set<String>, to destination: Schema) throws {
     let pairing = ModelPairing(source.model, destination.model, held: held)
     try InferredMappingModel.require(pairing)

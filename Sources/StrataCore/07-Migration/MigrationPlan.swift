@@ -32,8 +32,22 @@ package struct MigrationPlan: Sendable {
     /// By slot of the destination, the slots of the source of which one must have a value for a default value to count; empty where it counts in all rows. A composite
     /// attribute that may be nil stays nil, whatever default values its elements have.
     package let defaultsNeed: [[Int]]
+    /// The values that each row must have, and may not have.
+    package let needed: [NeededValue]
     package let toOne: [Relationship]
     package let toMany: [Relationship]
+  }
+
+  /// A value that rows must have from now on, without one that stands for it.
+  package struct NeededValue: Sendable {
+    /// `Entity.attribute`; elements of composite attributes by their key paths.
+    package let name: String
+    /// What is said of it, a sentence without its end.
+    package let words: String
+    /// The slots of the source of which one must have a value; none where no row of the source has it.
+    package let slots: [Int]
+    /// The slots of the source of which one must have a value for it to be needed; empty where all rows need it.
+    package let owner: [Int]
   }
 
   package let source: Schema
@@ -61,9 +75,10 @@ package struct MigrationPlan: Sendable {
       let relationships = new.relationships.filter { !$0.isTransient }.map {
         origins.relationship($0, of: pair, old)
       }
+      let values = try Self.values(pair, old, new)
       entities[old.number] = Entity(
-        source: old, destination: new, values: try Self.values(pair, old, new),
-        defaultsNeed: Self.defaultsNeed(pair, old, new),
+        source: old, destination: new, values: values,
+        defaultsNeed: Self.defaultsNeed(pair, old, new), needed: Self.needed(pair, values, old, new),
         toOne: relationships.filter { !$0.relationship.isToMany },
         toMany: relationships.filter { $0.relationship.isToMany && $0.isTold && !$0.paths.isEmpty })
       hierarchies[new.hierarchyNumber] = old.hierarchyNumber
@@ -102,15 +117,44 @@ package struct MigrationPlan: Sendable {
     var result = [[Int]](repeating: [], count: new.attributes.count)
     let composites = CompositePairing(pair)
     for attribute in pair.attributes where attribute.destination.depth > 0 {
-      guard let slot = new.slot(named: attribute.destination.name),
-        let guardian = composites.guardian(of: attribute.destination)
-      else { continue }
-      result[slot] = old.attributes.indices.filter {
-        let element = old.attributes[$0]
-        return !element.isTransient && element.name.hasPrefix(guardian.name + ".")
-      }
+      guard let slot = new.slot(named: attribute.destination.name) else { continue }
+      result[slot] = Self.owner(of: attribute.destination, composites, old)
     }
     return result
+  }
+
+  /// The slots of the source of which one has a value where there is what an element is part of; empty where that is in all rows.
+  private static func owner(of slot: SlotDescription, _ composites: CompositePairing, _ old: EntitySchema)
+    -> [Int]
+  {
+    guard slot.depth > 0, let guardian = composites.guardian(of: slot) else { return [] }
+    return old.attributes.indices.filter {
+      let element = old.attributes[$0]
+      return !element.isTransient && element.name.hasPrefix(guardian.name + ".")
+    }
+  }
+
+  /// What rows must have that neither a default value nor another attribute gives to all of them.
+  private static func needed(
+    _ pair: ModelPairing.EntityPair, _ values: [Value], _ old: EntitySchema, _ new: EntitySchema
+  ) -> [NeededValue] {
+    let composites = CompositePairing(pair)
+    return InferenceCheck.missingValues(pair).map { missing in
+      let name = missing.attribute.name
+      // A composite attribute is its elements.
+      let isComposite = missing.attribute.property is CompositeAttributeDescription
+      let slots = values.indices.filter { slot in
+        let attribute = new.attributes[slot].name
+        return isComposite ? attribute.hasPrefix(name + ".") : attribute == name
+      }
+      return NeededValue(
+        name: missing.attribute.place(in: pair.destination), words: missing.words,
+        slots: slots.compactMap {
+          guard case .slot(let origin, _) = values[$0] else { return nil }
+          return origin
+        },
+        owner: Self.owner(of: missing.attribute, composites, old))
+    }
   }
 }
 

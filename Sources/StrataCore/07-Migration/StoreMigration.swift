@@ -23,7 +23,7 @@ extension LMDBStore {
   ///   - progress: Counts rows, about two for each; may cancel.
   ///   - options: How the store is opened.
   /// - Throws: ``CoreDataError`` 134190 when it cannot be inferred, with the reasons; 134111 for values that must be unique and are not;
-  ///   134110 for what else does not fit; 134120 when `progress` was cancelled; 134130 when the store's own model cannot be
+  ///   134110 for objects without a value that must have one, and what else does not fit; 134120 when `progress` was cancelled; 134130 when the store's own model cannot be
   ///   read, or something would be lost and the program does not know that model; 134110 when it does, and the store was of the program's version
   ///   before. ``StorageError``: `.busy` when this process has the store open, or another one keeps it locked; `.diskFull` and `.mapFull`
   ///   when there is no room for the second file. The store is what it was then, and nothing lies beside it.
@@ -145,6 +145,7 @@ struct StoreMigration {
       )
     }
     // Decided in the view that is carried over: a save meanwhile makes it decide again.
+    try MissingValues(in: rows.rows, progress).requireNone()
     let isLossy = try judge(schema, header).allows(rows.losses, in: rows.rows, progress: progress)
     let replaced = isLossy ? try file.makeReplaced() : nil
     let draft = try MigrationDraft(file)

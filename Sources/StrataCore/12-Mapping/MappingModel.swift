@@ -25,11 +25,14 @@ public final class MappingModel: NSObject, NSCopying {
   /// A model of what the two models tell by themselves (rule 307): a start for one that says more.
   ///
   /// Abstract entities have no objects and get no mapping.
+  /// Whether objects lack a value that they must have is found by the migration.
   /// - Throws: ``CoreDataError`` 134190 with the reasons when it cannot be inferred.
   @_disfavoredOverload public static func inferredMappingModel(
     forSourceModel sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel
   ) throws -> MappingModel {
-    let inferred = try InferredMappingModel(from: sourceModel, to: destinationModel)
+    let pairing = ModelPairing(sourceModel, destinationModel)
+    try InferredMappingModel.require(pairing)
+    let inferred = InferredMappingModel(pairing)
     let (sources, destinations) = (sourceModel.entitiesByName, destinationModel.entitiesByName)
     let mappings = inferred.entities.compactMap { entity -> EntityMapping? in
       let source = entity.sourceName.flatMap { sources[$0] }

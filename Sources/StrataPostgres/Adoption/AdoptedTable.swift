@@ -15,6 +15,8 @@ struct AdoptedTable: Sendable, Hashable, Codable {
   static let columns = ["strata_entity", "strata_version", "strata_outside"]
   /// The trigger that raises the version of rows that others change, and its function in the store's namespace.
   static let trigger = "strata_version"
+  /// The trigger that raises the version of rows that other triggers change while a store saves, with the same function. The server calls it behind the one above.
+  static let effectTrigger = "~strata_version_effect"
 
   /// The namespace that the table is in, without quotes.
   let namespace: String
@@ -50,6 +52,9 @@ struct AdoptedTable: Sendable, Hashable, Codable {
 extension StoreMapping {
   /// Whether the tables are somebody else's.
   var isAdopted: Bool { tables.contains { $0.adopted != nil } }
+
+  /// Whether somebody else's triggers are called for rows of some of them.
+  var callsTriggers: Bool { tables.contains { $0.triggers.areThere } }
 
   /// The namespaces of those, in quotes, with commas between them.
   var adoptedNamespaces: String {

@@ -88,13 +88,24 @@ struct TableAdoption {
     """
     CREATE OR REPLACE FUNCTION \(mapping.qualified(AdoptedTable.trigger))() RETURNS trigger LANGUAGE plpgsql AS $strata$
     BEGIN
-      IF pg_catalog.current_setting('strata.session', true) IS DISTINCT FROM 'on' THEN
+      IF TG_NARGS > 0 OR pg_catalog.current_setting('strata.session', true) IS DISTINCT FROM 'on' THEN
         NEW.strata_version := GREATEST(OLD.strata_version + 1, \(freshVersion));
         NEW.strata_outside := NULL;
       END IF;
       RETURN NEW;
     END $strata$
     """
+  }
+
+  /// The statement that makes the trigger for what other triggers do while a store saves: they know nothing of versions either. What they do to columns that the model
+  /// does not name is no change of an object. Nil for a table of whose columns it names none.
+  private static func effectTrigger(_ mapping: StoreMapping, _ table: TableMapping, on relation: String)
+    -> String?
+  {
+    if table.columns.isEmpty { return nil }
+    let changes = table.columns.map { "OLD.\($0.name) IS DISTINCT FROM NEW.\($0.name)" }
+    return
+      "CREATE TRIGGER \(Identifier.quoted(AdoptedTable.effectTrigger)) BEFORE UPDATE ON \(relation) FOR EACH ROW WHEN (pg_catalog.pg_trigger_depth() > 0 AND OLD.strata_version = NEW.strata_version AND (\(changes.joined(separator: " OR ")))) EXECUTE FUNCTION \(mapping.qualified(AdoptedTable.trigger))('effect')"
   }
 
   /// The statements that make of the tables what the store needs.
@@ -116,35 +127,47 @@ struct TableAdoption {
           } + [
             "CREATE VIEW \(table.name) AS SELECT \(columns) FROM \(adopted.relation)",
             "CREATE TRIGGER \(AdoptedTable.trigger) BEFORE UPDATE ON \(adopted.relation) FOR EACH ROW WHEN (OLD.strata_version = NEW.strata_version) EXECUTE FUNCTION \(function)()",
-          ]
+          ] + [effectTrigger(mapping, table, on: adopted.relation)].compactMap(\.self)
       }
   }
 
-  /// Mends tables that an earlier version has taken over: rows that others inserted again had the version 1 again. Where the role may not do that, or somebody holds
-  /// the tables, they stay as they are, and the next opening tries it again.
+  /// Mends tables that an earlier version has taken over: rows that others inserted again had the version 1 again, and what triggers changed while a store saved kept its
+  /// version. Where the role may not do that, or somebody holds the tables, they stay as they are, and the next opening tries it again.
   static func renew(_ mapping: StoreMapping, on connection: PostgresConnection, _ timeout: Duration) throws {
+    // The trigger by its function: what it is called in this table may be somebody else's.
     var question = SQLStatement(
-      "SELECT t.tgrelid::regclass::text FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace JOIN pg_catalog.pg_attribute a ON a.attrelid = t.tgrelid AND a.attname = 'strata_version' JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE pg_catalog.pg_get_expr(d.adbin, d.adrelid) = '1' AND n.nspname = "
+      "\(mapping.adoptedRelations) SELECT t.place, t.relation::regclass::text, EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE a.attrelid = t.relation AND a.attname = 'strata_version' AND pg_catalog.pg_get_expr(d.adbin, d.adrelid) = '1'), EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc p ON p.oid = g.tgfoid JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE g.tgrelid = t.relation AND g.tgnargs > 0 AND n.nspname = "
     )
     question += question.bind(mapping.namespace) + "::text AND p.proname = "
-    question += question.bind(AdoptedTable.trigger) + "::text"
+    question += question.bind(AdoptedTable.trigger) + "::text) FROM t"
     let found = try connection.run(question)
-    let relations = try (0..<found.rowCount).map { try found.text($0, 0) }.sorted()
+    var relations: [String] = []
+    var statements: [SQLStatement] = []
+    for row in 0..<found.rowCount {
+      func isTrue(_ column: Int) -> Bool { found[row, column]?.bytes.first == 1 }
+      let (place, relation) = (Int(try found.integer(row, 0)), try found.text(row, 1))
+      let count = statements.count
+      if isTrue(2) {
+        statements.append(
+          SQLStatement("ALTER TABLE \(relation) ALTER COLUMN strata_version SET DEFAULT \(freshVersion)"))
+      }
+      if !isTrue(3), let trigger = effectTrigger(mapping, mapping.tables[place], on: relation) {
+        statements.append(SQLStatement(trigger))
+      }
+      if statements.count > count { relations.append(relation) }
+    }
     if relations.isEmpty { return }
     do {
       // Who may not replace the function takes no table away from others.
       try connection.run([
         SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"), SQLStatement(triggerFunction(mapping)),
       ])
-      try TableLocks(connection: connection, timeout: min(timeout, .seconds(1))).take(relations)
-      try connection.run(
-        relations.map {
-          SQLStatement("ALTER TABLE \($0) ALTER COLUMN strata_version SET DEFAULT \(freshVersion)")
-        } + [SQLStatement("COMMIT")])
+      try TableLocks(connection: connection, timeout: min(timeout, .seconds(1))).take(relations.sorted())
+      try connection.run(statements + [SQLStatement("COMMIT")])
     } catch let error as SQLError {
       guard connection.reset() else { throw error }
       Diagnostics.write(
-        "tables that the store in the namespace “\(mapping.namespace)” has taken over could not be mended, so that a row that another program deletes and inserts again under its key is no conflict: open the store once as the owner of the tables. (\(error.storageError("open store", "The server")))",
+        "tables that the store in the namespace “\(mapping.namespace)” has taken over could not be mended, so that a row that another program deletes and inserts again under its key is no conflict, or one that a trigger changes while a store saves: open the store once as the owner of the tables. (\(error.storageError("open store", "The server")))",
         .error)
     }
   }
@@ -167,21 +190,24 @@ struct TableAdoption {
     // Views look at the columns, triggers call the function, which is in the namespace.
     let last = try catalogue.namespaceRemoval(of: namespace, on: connection)
     let removal = try catalogue.removal(of: namespace, on: connection)
-    var statements: [String] = []
-    var relations: Set<String> = []
+    var (statements, changes): ([String], [String]) = ([], [])
+    func add(_ statement: String, to list: inout [String]) {
+      if !list.contains(statement) { list.append(statement) }
+    }
     for row in 0..<found.rowCount {
       let relation = try found.text(row, 0)
-      if relations.insert(relation).inserted {
-        let trigger = try Identifier.quoted(found.text(row, 2))
-        statements.append("DROP TRIGGER \(trigger) ON \(relation)")
-        let drops = AdoptedTable.columns.map { "DROP COLUMN \($0)" }.joined(separator: ", ")
-        statements.append("ALTER TABLE \(relation) \(drops)")
-      }
+      let trigger = try Identifier.quoted(found.text(row, 2))
+      // All of them before the columns go that they look at.
+      add("DROP TRIGGER \(trigger) ON \(relation)", to: &statements)
+      let drops = AdoptedTable.columns.map { "DROP COLUMN \($0)" }.joined(separator: ", ")
+      add("ALTER TABLE \(relation) \(drops)", to: &changes)
       if let constraint = found[row, 1]?.text {
-        statements.append(
-          "ALTER TABLE \(relation) ALTER CONSTRAINT \(Identifier.quoted(constraint)) NOT DEFERRABLE")
+        add(
+          "ALTER TABLE \(relation) ALTER CONSTRAINT \(Identifier.quoted(constraint)) NOT DEFERRABLE",
+          to: &changes)
       }
     }
+    statements += changes
     let function = StoreMapping.qualified(AdoptedTable.trigger, namespace)
     statements.append("DROP FUNCTION IF EXISTS \(function)()")
     try connection.run(removal + statements.map { SQLStatement($0) } + last)

@@ -45,6 +45,7 @@ struct BatchUpdating {
       index.isUnique && index.parts.contains { slots.contains($0.slot) }
         && schema.entities[index.owner].hierarchyNumber == update.request.hierarchyNumber
     }
+    try writing.lock(changes)
     let step = isUnique ? max(changes.count, 1) : writing.step
     var isFirst = true
     var rest = changes[...]
@@ -57,7 +58,7 @@ struct BatchUpdating {
           hierarchy: schema.entities[change.entity].hierarchyNumber, key: change.primaryKey)
         rows[address] = known[address]
       }
-      try writing.write(ChangeSet(updates: part), known: rows)
+      try writing.write(ChangeSet(updates: part), known: rows, areLocked: true)
       rest = rest.dropFirst(step)
       isFirst = false
     }

@@ -57,11 +57,17 @@ final class BatchWriting {
   /// - Parameters:
   ///   - known: Those of the rows that have been read.
   ///   - going: Rows that go with the batch: what becomes of them meanwhile is nothing to note.
-  /// - Throws: `UniquenessViolation`, `DanglingReferences`, `CommitConflict`; `CancellationError`; ``SQLError``, `StorageError`.
-  func write(_ set: ChangeSet, known: [RowAddress: FetchedRow] = [:], going: Set<RowAddress> = []) throws {
+  ///   - areLocked: Whether ``lock(_:)`` was called for the rows that are changed.
+  /// - Throws: `UniquenessViolation`, `DanglingReferences`, `CommitConflict`; `CancellationError`; ``SQLError``, `StorageError`; ``CommitRun/Disturbed``.
+  func write(
+    _ set: ChangeSet, known: [RowAddress: FetchedRow] = [:], going: Set<RowAddress> = [],
+    areLocked: Bool = false
+  ) throws {
     try progress.stopIfCancelled()
+    if !areLocked { try lock(set.updates) }
     let work = ChangeSetWork(
-      set, mapping, looksForInserts: looksForInserts, known: known, leastCopied: leastCopied)
+      set, mapping, looksForInserts: looksForInserts, known: known, leastCopied: leastCopied,
+      locksRows: mapping.callsTriggers)
     let result = try work.prepare(held: held, preserved: preserved, number: number, send)
     let derived: DerivedWriting.Outcome
     do {
@@ -82,6 +88,27 @@ final class BatchWriting {
     }
     for change in result.notes.changes(derived: derived.others) { try note(change, going) }
     progress.complete(outcome.inserted.count + outcome.updated.count + outcome.deleted.count)
+  }
+
+  /// Where triggers of somebody else's are called: has nobody but these change rows until they are written. Their versions say nothing any more, then: what is written earlier may
+  /// make a trigger change them.
+  /// - Throws: ``CommitRun/Disturbed`` where somebody has changed one since it was read; ``SQLError``, `StorageError`.
+  func lock(_ updates: [RowChange]) throws {
+    guard mapping.callsTriggers, !updates.isEmpty else { return }
+    let rows = Dictionary(grouping: updates) { schema.entities[$0.entity].hierarchyNumber }
+    for (hierarchy, changes) in rows.sorted(by: { $0.key < $1.key }) {
+      var statement = SQLStatement("SELECT t.pk, t.version FROM \(mapping.tables[hierarchy].name) t WHERE ")
+      statement.add("t.pk", isAnyOf: changes.map(\.primaryKey).sorted())
+      statement += " ORDER BY t.pk FOR NO KEY UPDATE"
+      let found = try ask([statement])[0]
+      var versions: [UInt64: UInt32] = [:]
+      for row in 0..<found.rowCount {
+        versions[try found.key(row, 0)] = UInt32(truncatingIfNeeded: try found.integer(row, 1))
+      }
+      if changes.contains(where: { versions[$0.primaryKey] != $0.baseVersion }) {
+        throw CommitRun.Disturbed()
+      }
+    }
   }
 
   private func address(_ row: RowChange) -> RowAddress {

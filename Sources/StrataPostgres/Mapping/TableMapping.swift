@@ -29,6 +29,16 @@ struct ColumnMapping: Sendable {
   var order: String { isAdopted && type == .text && !isByteOrdered ? " COLLATE \"C\"" : "" }
 }
 
+/// The triggers that somebody else has given a table: they may give rows of this table and of others values that nobody has sent.
+struct OthersTriggers: Sendable {
+  /// Whether some are called when rows are inserted or updated.
+  var followWrites = false
+  /// Whether some are called when rows are deleted.
+  var followDeletes = false
+
+  var areThere: Bool { followWrites || followDeletes }
+}
+
 /// The table of one hierarchy: a row for each object of whatever entity in it.
 ///
 /// ```
@@ -51,8 +61,8 @@ struct TableMapping: Sendable {
   let outside: String
   /// The table of somebody else's that `name` is a view of; nil for one of the store's own.
   var adopted: AdoptedTable?
-  /// Whether triggers of somebody else's may give rows other values than those that are sent, as far as is known since the store was opened.
-  var isRewritten = false
+  /// What triggers of somebody else's it has, as far as is known since the store was opened.
+  var triggers = OthersTriggers()
 
   /// Always true, and fails in a store of another version, where the column has another name. For questions that name no other column by which they would notice it;
   /// no row is read for it.

@@ -5,7 +5,7 @@ import StrataCore
 ///
 /// ```
 ///   lock      migrations of the namespace, then the store's row: saves wait
-///   decide    what is lost, counted by the server, and whether that is permitted
+///   decide    whether rows lack values, what is lost, counted by the server, and whether that is permitted
 ///   take      the tables, when nobody reads them
 ///   rename    them, out of the way
 ///   compare   them with what the store has made: what others have added would be gone
@@ -29,7 +29,7 @@ struct PostgresMigration {
   let permission: MigrationPermission
   let timeout: Duration
 
-  /// - Throws: `CoreDataError` 134190 when it cannot be inferred, 134130 and 134110 when something would be lost, 134111 for values that must be unique and are not;
+  /// - Throws: `CoreDataError` 134190 when it cannot be inferred, 134130 and 134110 when something would be lost, 134110 when rows lack values that they must have, 134111 for values that must be unique and are not;
   ///   ``SQLError``, ``StorageError``. The store is what it was then.
   func run() throws {
     connection.patience = PostgresConnection.writingPatience(timeout)
@@ -82,6 +82,7 @@ struct PostgresMigration {
       source, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
       generation: catalogue.generation, requiresGivenNames: false)
     try requireNone(of: strangers, old)
+    try MissingValueCounting(plan: inferred.plan, mapping: old).requireNone(on: connection)
     let counting = LossCounting(plan: inferred.plan, losses: inferred.losses, mapping: old)
     _ = try inferred.requirePermission(
       permission, stored: catalogue.versionHashes, wanted: wanted, lineage: catalogue.lineage

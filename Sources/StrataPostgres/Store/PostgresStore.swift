@@ -125,6 +125,7 @@ package final class PostgresStore: StoreEngine {
             schema, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
             generation: catalogue.generation, requiresGivenNames: !options.ignoresModelVersion)
           try requireAdopted(mapping, options)
+          if mapping.isAdopted { try ViewedColumns(mapping, on: connection).requireKnownNames() }
           if mapping.isAdopted, !options.isReadOnly {
             try TableAdoption.renew(mapping, on: connection, options.timeout)
           }

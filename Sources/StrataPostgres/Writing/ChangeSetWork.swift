@@ -34,6 +34,8 @@ final class ChangeSetWork {
   private let looksForInserts: Bool
   /// Whether updated rows are not read: the statements that replace them fail when they are of another version.
   private let assumesVersions: Bool
+  /// Whether updated rows are locked when they are read: nobody but triggers changes them until they are written, whatever their versions are then.
+  private let locksRows: Bool
 
   var schema: Schema { mapping.schema }
 
@@ -41,17 +43,19 @@ final class ChangeSetWork {
   ///   - known: Rows as they are now, which need not be read again.
   ///   - leastCopied: From so many new rows of an entity on they are copied; nil for never.
   ///   - assumesVersions: Whether updated rows are not read, see ``mayAssumeVersions(_:_:)``.
+  ///   - locksRows: Whether updated rows are locked when they are read. All of them are read, then.
   init(
     _ set: ChangeSet, _ mapping: StoreMapping, looksForInserts: Bool,
     known: [RowAddress: FetchedRow] = [:], leastCopied: Int? = RowStatements.leastCopied,
-    assumesVersions: Bool = false
+    assumesVersions: Bool = false, locksRows: Bool = false
   ) {
     self.set = set
     self.assumesVersions = assumesVersions
+    self.locksRows = locksRows
     stored = known
     self.mapping = mapping
     self.looksForInserts = looksForInserts
-    rows = RowStatements(mapping: mapping, leastCopied: leastCopied)
+    rows = RowStatements(mapping: mapping, leastCopied: leastCopied, comparesVersions: !locksRows)
   }
 
   /// Whether the rows that a change set replaces need not be read before: nothing depends on what is in them but whether they are of the version that it is based on,
@@ -143,11 +147,14 @@ final class ChangeSetWork {
     var clearings = rows.clearings(set.updates, stored: now)
     if mapping.isAdopted, !clearings.isEmpty {
       let rules = try ExchangeRules(mapping, ask)
-      let order = try rules.ordered(set.updates, stored: now)
-      clearings = mapping.schema.indexes.flatMap { index in
-        rows.clearings(of: index, order.emptied[index.number] ?? [], rules: rules)
+      clearings = []
+      written = try rules.ordered(set.updates, stored: now).flatMap { step in
+        switch step {
+        case .write(let updates): try rows.updates(updates)
+        case .empty(let index, let changes): rows.clearings(of: index, changes, rules: rules)
+        }
       }
-      written = try order.parts.flatMap { try rows.updates($0) } + rows.inserts(set.inserts)
+      written += try rows.inserts(set.inserts)
     }
     outcome.statements += clearings + written
     outcome.statements += links.additions(positions)
@@ -233,6 +240,9 @@ final class ChangeSetWork {
         mapping, table, entities: schema.hierarchies[hierarchy].memberNumbers, alias: "t")
       var statement = SQLStatement("SELECT \(decoding.list) FROM \(table.name) t WHERE ")
       statement.add("t.pk", isAnyOf: keys.sorted())
+      if locksRows, set.updates.contains(where: { schema.entities[$0.entity].hierarchyNumber == hierarchy }) {
+        statement += " ORDER BY t.pk FOR NO KEY UPDATE"
+      }
       statements.append(statement)
       decodings.append(decoding)
     }

@@ -289,13 +289,13 @@ final class CommitRun {
       do {
         return try write(set, isSole: isSole, looksForInserts: true)
       } catch let error as SQLError where error.state == Self.duplicateState {
-        throw try foreignRefusal(error, isSole: isSole) ?? disturbed(error)
+        throw try foreignRefusal(error, of: set, isSole: isSole) ?? disturbed(error)
       }
     }
   }
 
   /// What the server refuses because of a unique index that is not the model's: trying again does not help. Nil when it is the model's, or is not to be found.
-  private func foreignRefusal(_ error: SQLError, isSole: Bool) throws -> StorageError? {
+  private func foreignRefusal(_ error: SQLError, of set: ChangeSet, isSole: Bool) throws -> StorageError? {
     guard let question = ForeignIndex.question(error, mapping) else { return nil }
     // The transaction is void. What is thrown ends it, or takes the set back.
     let result: SQLResult
@@ -305,16 +305,18 @@ final class CommitRun {
     } else {
       result = try send([SQLStatement("ROLLBACK TO SAVEPOINT one_set"), question])[1]
     }
-    return try ForeignIndex.refusal(error, mapping, result)
+    return try ForeignIndex.refusal(error, of: set, mapping, result)
   }
 
   private func write(
     _ set: ChangeSet, isSole: Bool, looksForInserts: Bool, assumesVersions: Bool = false
   ) throws -> CommitResult {
     if isSole { marks = [] } else { prologue.append(SQLStatement("SAVEPOINT one_set")) }
+    // Triggers of somebody else's may change rows that the set writes later: then their versions say nothing any more, and are compared before.
+    let locksRows = mapping.isAdopted && !assumesVersions && (disturbances > 0 || mapping.callsTriggers)
     let work = ChangeSetWork(
       set, mapping, looksForInserts: looksForInserts, leastCopied: settings.leastCopied,
-      assumesVersions: assumesVersions)
+      assumesVersions: assumesVersions, locksRows: locksRows)
     let outcome = try work.prepare(
       held: held, preserved: keeping.preservedSlots, number: requireNumber, send)
     let mark = UInt64.random(in: 1...UInt64(Int64.max))
@@ -323,11 +325,11 @@ final class CommitRun {
       let note = note(set.origin, outcome.notes.changes(derived: written.others), mark)
       var result = CommitResult(commitNumber: 0, derivedRows: written.rows, touched: outcome.touched)
       let back = WrittenRows(set, mapping)
-      let statements = written.statements + back.statements
+      let statements = written.statements + back.settling + back.statements
       /// Takes over what triggers have made of the rows. The answers to `statements` are the first ones, or stand behind so many others.
       func take(_ answers: [SQLResult], behind count: Int) {
         if back.statements.isEmpty { return }
-        let first = count + written.statements.count
+        let first = count + written.statements.count + back.settling.count
         do {
           result.derivedRows += try back.differing(answers[first..<(first + back.statements.count)])
         } catch {
@@ -346,7 +348,7 @@ final class CommitRun {
         let counts = marks.isEmpty ? [] : [SQLStatement(count)]
         var noting = SQLStatement()
         noting += insertion(note, from: mapping.storeTable, &noting)
-        let last = [noting, SQLStatement("RELEASE SAVEPOINT one_set")]
+        let last = back.unsettling + [noting, SQLStatement("RELEASE SAVEPOINT one_set")]
         take(try send(counts + statements + last), behind: counts.count)
         marks.append(mark)
       }

@@ -5,6 +5,8 @@ import StrataCore
 struct ExchangeRules {
   /// The numbers of the uniqueness constraints that are looked at by the commit only.
   private var deferred: Set<Int> = []
+  /// The numbers of those by which NULL is a value as others: one row alone may be empty for a moment.
+  private var takingNulls: Set<Int> = []
   /// By hierarchy: the columns, without quotes, that must have a value.
   private var required: [Int: Set<String>] = [:]
   private let mapping: StoreMapping
@@ -17,7 +19,7 @@ struct ExchangeRules {
         "\(mapping.adoptedRelations) SELECT t.place, a.attname::text FROM t JOIN pg_catalog.pg_attribute a ON a.attrelid = t.relation AND a.attnum > 0 AND a.attnotnull"
       ),
       SQLStatement(
-        "\(mapping.adoptedRelations) SELECT t.place, i.indexrelid::bigint, i.indimmediate, a.attname::text FROM t JOIN pg_catalog.pg_index i ON i.indrelid = t.relation AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL JOIN pg_catalog.pg_attribute a ON a.attrelid = t.relation AND a.attnum = ANY((i.indkey::smallint[])[0:i.indnkeyatts - 1])"
+        "\(mapping.adoptedRelations) SELECT t.place, i.indexrelid::bigint, i.indimmediate, a.attname::text, \(ForeignIndex.takesNulls) FROM t JOIN pg_catalog.pg_index i ON i.indrelid = t.relation AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL JOIN pg_catalog.pg_attribute a ON a.attrelid = t.relation AND a.attnum = ANY((i.indkey::smallint[])[0:i.indnkeyatts - 1])"
       ),
     ])
     for row in 0..<answers[0].rowCount {
@@ -26,14 +28,15 @@ struct ExchangeRules {
     struct Index {
       let hierarchy: Int
       let isImmediate: Bool
+      let takesNulls: Bool
       var columns: Set<String>
     }
     var indexes: [Int64: Index] = [:]
     for row in 0..<answers[1].rowCount {
       let (hierarchy, number) = (Int(try answers[1].integer(row, 0)), try answers[1].integer(row, 1))
-      let isImmediate = answers[1][row, 2]?.bytes.first == 1
-      indexes[number, default: Index(hierarchy: hierarchy, isImmediate: isImmediate, columns: [])].columns
-        .insert(try answers[1].text(row, 3))
+      func isTrue(_ column: Int) -> Bool { answers[1][row, column]?.bytes.first == 1 }
+      let index = Index(hierarchy: hierarchy, isImmediate: isTrue(2), takesNulls: isTrue(4), columns: [])
+      indexes[number, default: index].columns.insert(try answers[1].text(row, 3))
     }
     for index in mapping.schema.indexes where index.isUnique {
       let table = mapping.table(ofEntity: index.owner)
@@ -42,6 +45,7 @@ struct ExchangeRules {
       }
       let found = indexes.values.filter { $0.hierarchy == table.hierarchy && $0.columns == Set(names) }
       if !found.isEmpty, !found.contains(where: \.isImmediate) { deferred.insert(index.number) }
+      if found.contains(where: \.takesNulls) { takingNulls.insert(index.number) }
     }
   }
 
@@ -64,24 +68,25 @@ struct ExchangeRules {
     var counts = true
   }
 
-  /// In which order updates are written.
-  struct Order {
-    /// One part after the other.
-    var parts: [[RowChange]] = []
-    /// By the number of the constraint: rows that are emptied before, since they are in a circle.
-    var emptied: [Int: [RowChange]] = [:]
+  /// One after the other: rows are written, or emptied for a moment, since they are in a circle.
+  enum Step {
+    case write([RowChange])
+    case empty(IndexSchema, [RowChange])
   }
 
-  /// The updates in parts: a row gives its values up before another one takes them. Where they do so in a circle, those that may are emptied before.
+  /// The updates in parts: a row gives its values up before another one takes them. Where they do so in a circle, those that may are emptied before; one alone where NULL is a
+  /// value as others, and the next one when it has its values.
   /// - Parameter stored: The row as it is now; nil when that is not known: then it is emptied if it may be.
   /// - Throws: ``StorageError`` `.refused` for a circle in which no row may be empty.
-  func ordered(_ updates: [RowChange], stored: (RowChange) -> RowSnapshot?) throws -> Order {
-    var order = Order()
+  func ordered(_ updates: [RowChange], stored: (RowChange) -> RowSnapshot?) throws -> [Step] {
+    var steps: [Step] = []
     var links: [Link] = []
     for index in mapping.schema.indexes where index.isUnique && !isDeferred(index) {
       let found = self.links(index, updates, stored)
       links += found.links
-      if !found.unordered.isEmpty { order.emptied[index.number] = found.unordered.map { updates[$0] } }
+      // Where one row alone may be empty, several that perhaps exchange nothing must not be.
+      if takingNulls.contains(index.number), found.unordered.count > 1 { continue }
+      if !found.unordered.isEmpty { steps.append(.empty(index, found.unordered.map { updates[$0] })) }
     }
     // By place among the updates: its links as the holder, and how many rows come before it.
     var held = [[Int]](repeating: [], count: updates.count)
@@ -94,7 +99,7 @@ struct ExchangeRules {
     var current = updates.indices.filter { waiting[$0] == 0 }
     while true {
       while !current.isEmpty {
-        order.parts.append(current.map { updates[$0] })
+        steps.append(.write(current.map { updates[$0] }))
         left.subtract(current)
         var next: [Int] = []
         for link in current.flatMap({ held[$0] }).map({ links[$0] }) where link.counts {
@@ -103,18 +108,23 @@ struct ExchangeRules {
         }
         current = next.sorted()
       }
-      if left.isEmpty { return order }
+      if left.isEmpty { return steps }
       let circles = Self.circles(left, links, held)
       guard circles.contains(where: { links[$0].mayBeEmpty }) else {
         throw circle(circles.first.map { links[$0] }, updates)
       }
+      var emptied: [Int: [RowChange]] = [:]
       for number in circles where links[number].mayBeEmpty && links[number].counts {
         let (holder, index) = (links[number].holder, links[number].index)
-        order.emptied[index.number, default: []].append(updates[holder])
+        if takingNulls.contains(index.number), emptied[index.number] != nil { continue }
+        emptied[index.number, default: []].append(updates[holder])
         for other in held[holder] where links[other].counts && links[other].index.number == index.number {
           links[other].counts = false
           waiting[links[other].taker] -= 1
         }
+      }
+      for index in mapping.schema.indexes {
+        if let rows = emptied[index.number] { steps.append(.empty(index, rows)) }
       }
       current = left.filter { waiting[$0] == 0 }.sorted()
     }
@@ -155,11 +165,12 @@ struct ExchangeRules {
     }
     guard places.count > 1 else { return ([], []) }
     var takers: [[AttributeValue?]: [Int]] = [:]
+    func values(_ row: RowSnapshot, _ change: RowChange) -> [AttributeValue?]? {
+      RowStatements.values(
+        row, slots, schema.entities[change.entity], takesNulls: takingNulls.contains(index.number))
+    }
     for place in places {
-      let entity = schema.entities[updates[place].entity]
-      if let values = RowStatements.values(updates[place].row, slots, entity) {
-        takers[values, default: []].append(place)
-      }
+      if let values = values(updates[place].row, updates[place]) { takers[values, default: []].append(place) }
     }
     var (links, unordered): ([Link], [Int]) = ([], [])
     for place in places {
@@ -172,15 +183,20 @@ struct ExchangeRules {
         if mayBeEmpty { unordered.append(place) }
         continue
       }
-      guard let old = RowStatements.values(row, slots, schema.entities[change.entity]) else { continue }
+      guard let old = values(row, change) else { continue }
       let others = takers[old] ?? []
       if old.contains(nil) {
         // Large values are not known here: they may be the same ones.
         if mayBeEmpty, others.contains(where: { $0 != place }) { unordered.append(place) }
         continue
       }
+      // What is NULL already gives nothing up by being emptied.
+      let helps = zip(slots, old).contains { slot, value in
+        value != .some(.null) && change.changedSlots.contains(slot)
+          && table.column(index.owner, slot).map { !isRequired($0, index.owner) } ?? false
+      }
       for taker in others where taker != place {
-        links.append(Link(holder: place, taker: taker, index: index, mayBeEmpty: mayBeEmpty))
+        links.append(Link(holder: place, taker: taker, index: index, mayBeEmpty: helps))
       }
     }
     return (links, unordered)

@@ -6,6 +6,8 @@ struct RowStatements {
   let mapping: StoreMapping
   /// From so many new rows of an entity on they are copied; nil for never, since not everybody may.
   var leastCopied: Int? = RowStatements.leastCopied
+  /// Whether updates fail where a row is not of the version that they are based on.
+  var comparesVersions = true
   /// So many rows, and so many bytes, go into one statement.
   static let mostRows = 10_000
   static let mostBytes = 32 << 20
@@ -50,7 +52,7 @@ struct RowStatements {
     return statements
   }
 
-  /// The statements that replace rows of the version that the change sets are based on. Each fails when a row is not of that version any more.
+  /// The statements that replace rows of the version that the change sets are based on. Each fails when a row is not there, or not of that version any more.
   /// - Parameter keepsVersion: Whether they are of the version already that they are written with: only derived values are put in.
   func updates(_ changes: [RowChange], keepsVersion: Bool = false) throws -> [SQLStatement] {
     struct Kind: Hashable {
@@ -206,8 +208,13 @@ struct RowStatements {
     let values = try bind(change, slots, &statement)
     let settings = values.map { "\($0.column) = \($0.value)" }.joined(separator: ", ")
     statement +=
-      "UPDATE \(mapping.table(ofEntity: change.entity).name) t SET \(settings) WHERE t.pk = \(key) AND t.version = \(values[0].value)\(keepsVersion ? "" : " - 1") RETURNING 1"
+      "UPDATE \(mapping.table(ofEntity: change.entity).name) t SET \(settings) WHERE t.pk = \(key)\(isOfVersion(values[0].value, keepsVersion)) RETURNING 1"
     return Self.guarded(statement, count: 1)
+  }
+
+  /// The condition, behind others, by which a row is of the version that an update is based on.
+  private func isOfVersion(_ written: String, _ keepsVersion: Bool) -> String {
+    comparesVersions ? " AND t.version = \(written)\(keepsVersion ? "" : " - 1")" : ""
   }
 
   // MARK: What is asked of values
@@ -328,7 +335,7 @@ struct RowStatements {
       .joined(separator: ", ")
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
     statement +=
-      "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM \(rows) AS n(\(aliases)) WHERE t.pk = n.k AND t.version = n.v\(keepsVersion ? "" : " - 1") RETURNING 1"
+      "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM \(rows) AS n(\(aliases)) WHERE t.pk = n.k\(isOfVersion("n.v", keepsVersion)) RETURNING 1"
     return Self.guarded(statement, count: columns.keys.count)
   }
 
@@ -383,8 +390,12 @@ struct RowStatements {
       // One row exchanges nothing.
       guard changes.count > 1 else { continue }
       var takers: [[AttributeValue?]: Set<UInt64>] = [:]
+      // To an index of somebody else's NULL may be a value as others.
+      func values(_ row: RowSnapshot, _ change: RowChange) -> [AttributeValue?]? {
+        Self.values(row, slots, schema.entities[change.entity], takesNulls: mapping.isAdopted)
+      }
       for change in changes {
-        guard let values = Self.values(change.row, slots, schema.entities[change.entity]) else { continue }
+        guard let values = values(change.row, change) else { continue }
         takers[values, default: []].insert(change.primaryKey)
       }
       statements += clearings(
@@ -392,7 +403,7 @@ struct RowStatements {
         changes.filter { change in
           guard let row = stored(change) else { return true }
           // A row with one null takes no part in the index.
-          guard let old = Self.values(row, slots, schema.entities[change.entity]) else { return false }
+          guard let old = values(row, change) else { return false }
           return takers[old]?.contains { $0 != change.primaryKey } == true
         })
     }
@@ -426,15 +437,17 @@ struct RowStatements {
     }
   }
 
-  /// The values of a row as the server compares them, nil for one that lies outside of the row; nil when one of them is null.
-  static func values(_ row: RowSnapshot, _ slots: [Int], _ entity: EntitySchema)
+  /// The values of a row as the server compares them, nil for one that lies outside of the row; nil when one of them is null, unless null is a value as others.
+  static func values(_ row: RowSnapshot, _ slots: [Int], _ entity: EntitySchema, takesNulls: Bool = false)
     -> [AttributeValue?]?
   {
     var values: [AttributeValue?] = []
     for slot in slots {
       switch row.content(slot, of: entity) {
       case .outside: values.append(nil)
-      case .value(.null), .value(.reference(0)): return nil
+      case .value(.null), .value(.reference(0)):
+        if !takesNulls { return nil }
+        values.append(.null)
       // Both zeros are one value to the server.
       case .value(.double(let number)): values.append(.double(number + 0))
       case .value(.float(let number)): values.append(.float(number + 0))

@@ -1,6 +1,7 @@
 import StrataCore
 
-/// Reads rows back that a change set has written into tables whose triggers may have given them other values.
+/// Reads rows back that a change set has written where triggers of somebody else's may have given them other values: those of the rows' own table, or of others that are
+/// written with it.
 struct WrittenRows {
   private let set: ChangeSet
   private let mapping: StoreMapping
@@ -11,7 +12,7 @@ struct WrittenRows {
   init(_ set: ChangeSet, _ mapping: StoreMapping) {
     (self.set, self.mapping) = (set, mapping)
     var (decodings, statements): ([RowDecoding], [SQLStatement]) = ([], [])
-    for table in mapping.tables where table.isRewritten {
+    for table in mapping.tables where Self.callsTriggers(set, mapping) {
       let keys = (set.inserts + set.updates).filter {
         mapping.schema.entities[$0.entity].hierarchyNumber == table.hierarchy
       }.map(\.primaryKey)
@@ -24,6 +25,25 @@ struct WrittenRows {
       statements.append(statement)
     }
     (self.decodings, self.statements) = (decodings, statements)
+  }
+
+  /// Whether triggers are called for rows of a change set.
+  private static func callsTriggers(_ set: ChangeSet, _ mapping: StoreMapping) -> Bool {
+    func triggers(_ entity: Int) -> OthersTriggers { mapping.table(ofEntity: entity).triggers }
+    return mapping.callsTriggers
+      && (set.inserts.contains { triggers($0.entity).followWrites }
+        || set.updates.contains { triggers($0.entity).followWrites }
+        || set.deletes.contains { triggers($0.entity).followDeletes })
+  }
+
+  /// What goes out before ``statements``: deferred triggers are called now, so that what they do is read as well. Constraints are looked at, too, since all rows are there.
+  var settling: [SQLStatement] {
+    statements.isEmpty ? [] : [SQLStatement("SET CONSTRAINTS ALL IMMEDIATE")]
+  }
+
+  /// What goes out behind them, where the transaction goes on.
+  var unsettling: [SQLStatement] {
+    settling.isEmpty ? [] : [SQLStatement("SET CONSTRAINTS ALL DEFERRED")]
   }
 
   /// The rows that are not as they were sent.
@@ -41,7 +61,7 @@ struct WrittenRows {
       guard let row = found[address] else { return nil }
       let slots = differences(change.row, row, entity)
       // Large values are not compared: they are read from the store when they are used.
-      if slots.isEmpty, change.externals.isEmpty { return nil }
+      if slots.isEmpty, change.externals.isEmpty, row.version == change.row.version { return nil }
       var changed = change.changedSlots
       changed.formUnion(slots)
       return RowChange(

@@ -117,6 +117,12 @@ struct StoreOpening {
     if hasPlan, code == .managedObjectModelReferenceNotFound {
       return SwiftDataError(.unknownSchema, "\(error)", underlying: error)
     }
+    if (error as? StorageError)?.isOfOwnUse == true {
+      return SwiftDataError(
+        .loadIssueModelContainer,
+        "\(error) A ModelContainer, ModelContext or ModelActor of another version still has it: make this container when they have gone.",
+        underlying: error)
+    }
     return SwiftDataError(.loadIssueModelContainer, "\(error)", underlying: error)
   }
 

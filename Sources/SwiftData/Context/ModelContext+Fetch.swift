@@ -128,9 +128,9 @@ extension ModelContext {
 
   /// Calls `block` with each model that matches, reading `batchSize` at a time.
   ///
-  /// - Parameter allowEscapingMutations: Whether models that a block has changed may stay changed when their batch is let go.
-  /// - Throws: ``SwiftDataError/modelValidationFailure`` when a batch leaves changes and may not, as ``fetch(_:)``, and what `block` throws.
-  // Apple stops the process where this throws.
+  /// - Parameter allowEscapingMutations: Whether models that a block has changed may stay changed when their batch is let go for another one.
+  /// - Throws: ``SwiftDataError/modelValidationFailure`` when a batch that another one follows leaves changes and may not, as ``fetch(_:)``,
+  ///   and what `block` throws. The last batch, or the only one, may leave changes: nothing is let go for another.
   public func enumerate<T>(
     _ fetch: FetchDescriptor<T>, batchSize: Int = 5000, allowEscapingMutations: Bool = false,
     block: (_ model: T) throws -> Void
@@ -149,13 +149,15 @@ extension ModelContext {
         try rows.objects(batch.compactMap(objectID), entity: ModelDescriptor.of(T.self).entityName)
       }
       for model in models(objects) as [T] { try block(model) }
-      if hasChanges, !allowEscapingMutations {
+      start += size
+      if start < identifiers.count, hasChanges, !allowEscapingMutations {
         throw SwiftDataError(
           .modelValidationFailure,
-          "enumerate has left changes that are not saved: save in the block, or pass allowEscapingMutations: true"
-        )
+          """
+          enumerate has left changes that are not saved after \(start) of \(identifiers.count) models: \
+          save in the block, pass a larger batchSize, or allowEscapingMutations: true
+          """)
       }
-      start += size
     }
   }
 
@@ -170,11 +172,28 @@ extension ModelContext {
     do { return try body() } catch {
       switch error {
       case is SwiftDataError: throw error
-      case is PredicateTranslationError:
-        throw SwiftDataError(.unsupportedPredicate, "\(error)", underlying: error)
-      case is FetchError: throw SwiftDataError(.unsupportedPredicate, "\(error)", underlying: error)
+      case let translation as PredicateTranslationError:
+        throw SwiftDataError(kind(of: translation.place), "\(error)", underlying: error)
+      case let refused as FetchError:
+        throw SwiftDataError(kind(of: refused.part), "\(error)", underlying: error)
       default: throw FoundationErrors.error(for: error)
       }
+    }
+  }
+
+  private func kind(of place: PredicateTranslationError.Place) -> SwiftDataError.Kind {
+    switch place {
+    case .predicate, .value: .unsupportedPredicate
+    case .sortKey: .unsupportedSortDescriptor
+    case .prefetching: .unsupportedKeyPath
+    }
+  }
+
+  private func kind(of part: FetchError.Part?) -> SwiftDataError.Kind {
+    switch part {
+    case .predicate, .sectionKeyPath, nil: .unsupportedPredicate
+    case .sortKey: .unsupportedSortDescriptor
+    case .prefetchedKeyPath: .unsupportedKeyPath
     }
   }
 }

@@ -235,7 +235,10 @@ extension ModelContext {
       return row.anyPersistentModel()
     }
     stop(
-      "\(persistentModelID) is of no store of this context's container, or of a model that was never saved here"
+      """
+      \(persistentModelID) is of no store of this context's container, or of a model that was never saved here. An identifier from before \
+      a model's first save is temporary: take persistentModelID again after the save.
+      """
     )
   }
 

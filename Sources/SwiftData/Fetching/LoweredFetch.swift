@@ -59,7 +59,7 @@ struct LoweredFetch<T: PersistentModel> {
       request.shouldRefreshRefetchedObjects = true
     }
     request.relationshipKeyPathsForPrefetching = try descriptor.relationshipKeyPathsForPrefetching.map {
-      try Names.name(of: $0, model, rows)
+      try Names.name(of: $0, model, rows, in: .prefetching)
     }
     if condition == nil {
       request.fetchLimit = limit ?? 0
@@ -79,10 +79,18 @@ struct LoweredFetch<T: PersistentModel> {
 
 /// The names of properties that key paths of models lead to.
 enum Names {
+  /// - Parameter place: Where in a fetch the key path stands.
   /// - Throws: ``SwiftDataError/unsupportedKeyPath`` for a key path that leads to no stored property.
-  static func name(of keyPath: AnyKeyPath, _ model: ModelDescriptor, _ rows: RowContext) throws -> String {
+  static func name(
+    of keyPath: AnyKeyPath, _ model: ModelDescriptor, _ rows: RowContext,
+    in place: PredicateTranslationError.Place
+  ) throws -> String {
     if let name = model.path(for: keyPath) { return name }
-    do { return try rows.name(of: keyPath, fromEntity: model.entityName) } catch {
+    do {
+      return try PredicateTranslationError.naming(place) {
+        try rows.name(of: keyPath, fromEntity: model.entityName)
+      }
+    } catch {
       throw SwiftDataError(.unsupportedKeyPath, "\(error)", underlying: error)
     }
   }

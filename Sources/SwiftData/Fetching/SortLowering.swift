@@ -11,8 +11,11 @@ enum SortLowering {
     }
     let localized = LocalizedTexts.text(of: keyPath)
     let name: String
-    do { name = try Names.name(of: localized ?? keyPath, model, rows) } catch {
-      throw SwiftDataError(.unsupportedSortDescriptor, "\(error)", underlying: error)
+    do {
+      name = try Names.name(of: localized ?? keyPath, model, rows, in: .sortKey)
+    } catch let error as SwiftDataError {
+      throw SwiftDataError(
+        .unsupportedSortDescriptor, error.reason, underlying: error.underlyingError ?? error)
     }
     return FetchSort(
       name, ascending: descriptor.order == .forward,

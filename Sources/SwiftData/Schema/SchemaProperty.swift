@@ -81,6 +81,41 @@ public func _inherited(_ metadata: [Schema.PropertyMetadata], at keyPaths: [AnyK
   }
 }
 
+/// What `@Attribute` says of a property. What `@Model` writes calls it, so that the compiler warns where the property is a relationship, of which it says nothing.
+public func _attribute<Model, Value>(_ keyPath: KeyPath<Model, Value>, _ attribute: Schema.Attribute)
+  -> Schema.Attribute
+{ attribute }
+
+/// What `@Attribute` says of a relationship: nothing.
+@available(
+  *, deprecated,
+  message:
+    "the property is a relationship: @Attribute says nothing of it; write @Relationship, or @Transient if no store is to keep it"
+)
+public func _attribute<Model, Value: PersistentModel>(
+  _ keyPath: KeyPath<Model, Value>, _ attribute: Schema.Attribute
+) -> Schema.Attribute { attribute }
+
+/// What `@Attribute` says of a relationship: nothing.
+@available(
+  *, deprecated,
+  message:
+    "the property is a relationship: @Attribute says nothing of it; write @Relationship, or @Transient if no store is to keep it"
+)
+public func _attribute<Model, Value: PersistentModel>(
+  _ keyPath: KeyPath<Model, Value?>, _ attribute: Schema.Attribute
+) -> Schema.Attribute { attribute }
+
+/// What `@Attribute` says of a relationship: nothing.
+@available(
+  *, deprecated,
+  message:
+    "the property is a relationship: @Attribute says nothing of it; write @Relationship, or @Transient if no store is to keep it"
+)
+public func _attribute<Model, Value: RelationshipCollection>(
+  _ keyPath: KeyPath<Model, Value>, _ attribute: Schema.Attribute
+) -> Schema.Attribute { attribute }
+
 /// Types in a schema that is kept in a file: by their mangled names.
 enum TypeCoding {
   static func name(of type: Any.Type) -> String { _mangledTypeName(type) ?? "" }

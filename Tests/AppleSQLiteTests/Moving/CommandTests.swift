@@ -65,6 +65,26 @@ import TortureKit
     #expect(said.code == 9 && said.error.contains("--model"), "\(said)")
   }
 
+  @Test func aVersionThatIsNotThereIsAWrongArgument() throws {
+    let store = try SmallStore()
+    #expect(run("import", store.path, store.new.path).code == 0)
+    let (out, info) = (store.folder("Out.sqlite"), store.folder("VersionInfo.plist"))
+    // What is no such file is one that cannot be used, not a wrong argument.
+    try Data("text".utf8).write(to: store.folder.url("VersionInfo.plist"))
+    var said = run("export", store.new.path, out, "--version-info", info, "--model-version", "New")
+    #expect(said.code == 5, "\(said)")
+    let hashes = AppleFixture.hashes(store.schema)
+    let versions = ["NSManagedObjectModel_VersionHashes": ["Old": hashes, "New": hashes]]
+    try PropertyListSerialization.data(fromPropertyList: versions, format: .binary, options: 0)
+      .write(to: store.folder.url("VersionInfo.plist"))
+    said = run("export", store.new.path, out, "--version-info", info, "--model-version", "Other")
+    #expect(said.code == 64 && said.error.contains("“Other”, but New, Old"), "\(said)")
+    said = run("export", store.new.path, out, "--version-info", info)
+    #expect(said.code == 64 && said.error.contains("--model-version"), "\(said)")
+    said = run("export", store.new.path, out, "--version-info", info, "--model-version", "New")
+    #expect(said.code == 0, "\(said)")
+  }
+
   /// Other commands say what the file is; its model can be looked at.
   @Test func otherCommandsKnowApplesStores() throws {
     let store = try SmallStore()

@@ -106,6 +106,20 @@ import Testing
     check { try context.save() }
   }
 
+  @Test func aRefusalOfATransformerEndsWithOneFullStop() async throws {
+    AttributeTransformers.set(CodableTransformer<[String: String]>(), forName: "MessageTests.marks")
+    let marks = AttributeDescription("marks", .transformable)
+    marks.valueTransformerName = "MessageTests.marks"
+    let form = EntityDescription("Form", properties: [marks])
+    let container = PersistentContainer(name: "Marks", model: ManagedObjectModel(entities: [form]))
+    container.persistentStoreDescriptions = [.inMemory]
+    try await container.loadPersistentStores()
+    let context = container.viewContext
+    try EntityDescription.insertNewObject(forEntityName: "Form", into: context).setValue(5, forKey: "marks")
+    let text = #expect(throws: CoreDataError.self) { try context.save() }?.errorDescription ?? ""
+    #expect(text.hasSuffix(": A value of type Int is no Dictionary<String, String>."), "\(text)")
+  }
+
   @Test func mistakesOfTheModelNameClassAndProperty() async throws {
     let book = EntityDescription(
       "Volume", managedObjectClass: Book.self, properties: [AttributeDescription("title", .string)])

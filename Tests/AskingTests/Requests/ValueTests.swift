@@ -94,6 +94,25 @@ import Testing
     #expect(pages == [12, 90])
   }
 
+  /// As long as one value was a tuple of one, the compiler refused most of these.
+  @Test func moreIsAskedOfSingleValuesAtOnce() async throws {
+    let context = try await Reading().context
+    let sorted = try context.fetch(Book.self, values: \.title).sorted()
+    #expect(sorted.count == 6 && sorted.first == "Café stories")
+    let formats = Set(try context.fetch(Book.self, values: \.format))
+    #expect(formats == [.audio, .braille, .paper])
+    let longest = try context.fetch(Book.self, values: \.pages, where: Attribute("pages") < 880).max()
+    #expect(longest == 474)
+    let last = try context.fetch(Book.self, values: \.title, sortedBy: [SortDescriptor(\.pages)]).last
+    #expect(last == "Middlemarch")
+    let joined = try context.fetch(
+      Book.self, values: \.title, where: #Predicate<Book> { $0.pages > 300 }, sortedBy: \.title
+    ).joined(separator: ", ")
+    #expect(joined == "Emma, Middlemarch")
+    let byTitle = Dictionary(uniqueKeysWithValues: try context.fetch(Book.self, values: \.title, \.pages))
+    #expect(byTitle["Emma"] == 474)
+  }
+
   @Test func unsavedChangesTakeNoPart() async throws {
     let context = try await Reading().context
     Library.make("Unsaved", 1, in: context)

@@ -73,6 +73,32 @@ struct ComputedColumnTests {
     #expect(two.map { $0["n"] as? Int } == [2, 1])
   }
 
+  @Test("A function of an attribute that is not grouped by has the value of one of the group's objects")
+  func functionsBesideGroups() throws {
+    let found = try rows([
+      "department.name", column("low", "lowercase:(name)", .stringAttributeType),
+      column("older", "age + 1", .integer32AttributeType),
+    ]) {
+      $0.propertiesToGroupBy = ["department.name"]
+      $0.sortDescriptors = [NSSortDescriptor(key: "department.name", ascending: true)]
+    }
+    // Of no department Dora, of Research Cleo, of Sales Anna and Bert.
+    #expect(found.count == 3)
+    #expect(found.prefix(2).map { $0["low"] as? String } == ["dora", "cleo"])
+    let sales = try #require(found.last)
+    // Both are of the same object.
+    #expect(sales["low"] as? String == (sales["older"] as? Int == 31 ? "anna" : "bert"))
+    for plain in ["age", column("years", "age", .integer32AttributeType)] as [Any] {
+      let error = #expect(throws: (any Error).self) {
+        try rows(["department.name", plain]) {
+          $0.propertiesToGroupBy = ["department.name"]
+          $0.sortDescriptors = []
+        }
+      }
+      #expect(error.map { ($0 as NSError).code } == 134060)
+    }
+  }
+
   @Test("Substitution variables reach into compounds, sub-queries and lists")
   func substitution() throws {
     let open = NSPredicate(

@@ -112,4 +112,48 @@ struct ModelEqualityTests {
     let (count, sum) = (NSExpressionDescription(), NSExpressionDescription())
     #expect(count != sum)
   }
+
+  private func element(
+    _ name: String = "name", _ change: (NSFetchIndexElementDescription) -> Void = { _ in }
+  ) throws -> NSFetchIndexElementDescription {
+    let bird = try #require(BirdStand.model().entitiesByName["Bird"])
+    let attribute = try #require(bird.attributesByName[name])
+    let element = NSFetchIndexElementDescription(property: attribute, collationType: .binary)
+    change(element)
+    return element
+  }
+
+  @Test("Indexes and their elements are equal by value, in whatever entity and model")
+  func indexes() throws {
+    func index(
+      _ elements: [NSFetchIndexElementDescription], _ predicate: String? = nil, name: String = "byName"
+    )
+      -> NSFetchIndexDescription
+    {
+      let index = NSFetchIndexDescription(name: name, elements: elements)
+      if let predicate { index.partialIndexPredicate = NSPredicate(format: predicate) }
+      return index
+    }
+    #expect(try element() == element() && element().hash == element().hash)
+    #expect(try element() != element("tally") && element() != element { $0.isAscending = false })
+    #expect(try element("tally") != element("tally") { $0.collationType = .rTree })
+    let plain = try index([element(), element("tally")])
+    let same = try index([element(), element("tally")])
+    #expect(
+      plain == same && Set([plain, same]).count == 1 && plain.copy() as? NSFetchIndexDescription == plain)
+    let others = try [
+      index([element(), element("tally")], name: "other"), index([element("tally"), element()]),
+      index([element()]), index([element(), element("tally")], "tally > 3"),
+      index([element(), element("tally")], "tally > 4"), index([element { $0.isAscending = false }]),
+    ]
+    for (place, other) in others.enumerated() {
+      #expect(plain != other && others.firstIndex(of: other) == place && !other.isEqual("byName"))
+    }
+    #expect(try others[3] == index([element(), element("tally")], "tally > 3"))
+    // What entities have, in a model and in its copy.
+    let model = BirdStand.model()
+    model.entitiesByName["Bird"]?.indexes = [plain]
+    let copy = try #require(model.copy() as? NSManagedObjectModel)
+    #expect(copy.entitiesByName["Bird"]?.indexes == [plain] && plain.entity != nil && same == plain)
+  }
 }

@@ -113,4 +113,26 @@ struct ModelLookupTests {
       NSManagedObjectModel.mergedModel(from: [bundle])?.entitiesByName["Bird"]?.attributesByName["fullName"]
         != nil)
   }
+
+  @Test("Why a model that is there cannot be read is told; of one that is not, nothing")
+  func reasons() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let folder = try Journal.makeFolder().appendingPathComponent("Odd.bundle")
+      let model = folder.appendingPathComponent("Odd.xcdatamodel")
+      try FileManager.default.createDirectory(at: model, withIntermediateDirectories: true)
+      let text = #"<model><entity name="A"><attribute name="x" attributeType="Odd"/></entity></model>"#
+      try Data(text.utf8).write(to: model.appendingPathComponent("contents"))
+      #expect(NSManagedObjectModel(contentsOf: folder.appendingPathComponent("None.momd")) == nil)
+      #expect(NSManagedObjectModel(contentsOf: folder.appendingPathComponent("Odd.mom")) == nil)
+      let bundle = try #require(Bundle(url: folder))
+      #expect(NSManagedObjectModel.mergedModel(from: [bundle]) == nil)
+      let metadata: [String: Any] = [NSStoreModelVersionHashesKey: ["B": Data([1])]]
+      _ = NSManagedObjectModel.mergedModel(from: [bundle], forStoreMetadata: metadata)
+    }
+    let told = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    for caller in ["init(contentsOf:)", "mergedModel(from:)", "mergedModel(from:forStoreMetadata:)"] {
+      #expect(told.contains("NSManagedObjectModel.\(caller): "), "\(told)")
+    }
+    #expect(told.contains(#"A.x has attributeType="Odd""#) && !told.contains("None.momd"), "\(told)")
+  }
 }

@@ -65,6 +65,7 @@ struct ModelRuleTests {
           <attribute name="code" optional="YES" attributeType="String" minValueString="2" maxValueString="4"
             regularExpressionString="[a-z]+"/>
           <attribute name="size" optional="YES" attributeType="Integer 16" minValueString="1" maxValueString="9"/>
+          <attribute name="put" optional="YES" attributeType="Date" minDateTimeInterval="0" maxDateTimeInterval="120.5"/>
         </entity>
       </model>
       """
@@ -75,6 +76,27 @@ struct ModelRuleTests {
       Set(code.validationPredicates.map(\.description)) == [
         "length >= 2", "length <= 4", "SELF MATCHES \"[a-z]+\"",
       ])
+    // The warnings are the codes of the errors.
+    func limits(_ key: String) -> [String: NSNumber] {
+      guard let attribute = model.entitiesByName["Ring"]?.attributesByName[key],
+        let codes = attribute.validationWarnings as? [NSNumber]
+      else { return [:] }
+      return Dictionary(uniqueKeysWithValues: zip(attribute.validationPredicates.map(\.description), codes))
+    }
+    #expect(limits("code") == ["length >= 2": 1670, "length <= 4": 1660, "SELF MATCHES \"[a-z]+\"": 1680])
+    #expect(limits("size") == ["SELF >= 1": 1620, "SELF <= 9": 1610])
+    #expect(
+      limits("put") == [
+        "timeIntervalSinceReferenceDate >= 0": 1640, "timeIntervalSinceReferenceDate <= 120.5": 1630,
+      ])
+    let put = try #require(model.entitiesByName["Ring"]?.attributesByName["put"])
+    let late = Date(timeIntervalSinceReferenceDate: 121)
+    #expect(put.validationPredicates.filter { $0.evaluate(with: late) }.count == 1)
+    // A limit that another attribute takes over stays one.
+    let other = NSAttributeDescription()
+    other.setValidationPredicates(put.validationPredicates, withValidationWarnings: ["", "Too late."])
+    #expect(other.validationWarnings.first as? NSNumber == 1640)
+    #expect(other.validationWarnings.last as? String == "Too late.")
     // Two code units, one character: the limit counts as Core Data does.
     #expect(code.validationPredicates.filter { $0.evaluate(with: "\u{1F426}") }.count == 2)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)

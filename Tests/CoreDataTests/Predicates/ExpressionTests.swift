@@ -121,4 +121,14 @@ struct ExpressionTests {
     #expect((count as? NSFetchRequestExpression)?.isCountOnlyRequest == true)
     #expect(count.expressionValue(with: nil, context: nil) as? Int == 5)
   }
+
+  @Test("Numbers in lists in a list are Foundation's, too")
+  func nestedLists() throws {
+    let number = NSExpression(forConstantValue: 1)
+    let inner = NSExpression(forAggregate: [number])
+    let list = NSExpression(forAggregate: [inner, NSExpression(forConstantValue: 2)])
+    let found = try #require(list.expressionValue(with: nil, context: nil) as? [Any])
+    #expect(found.count == 2 && found[1] as? Double == 2)
+    #expect((found[0] as? [Any])?.first as? Double == 1)
+  }
 }

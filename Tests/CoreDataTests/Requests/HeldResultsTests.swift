@@ -214,6 +214,21 @@ struct HeldResultsTests {
     #expect(context.registeredObjects.count <= 200)
   }
 
+  @Test("A list with a batch size that grows long through changes holds no more than one fetched as long")
+  func growingLong() throws {
+    try stock((10_000..<11_000).map { "bird \($0)" })
+    let listener = Listener()
+    let list = try list(listener, batchSize: 50)
+    #expect(context.registeredObjects.count >= 1_000)
+    let shown = bird(3, of: list)
+    try { () throws in for number in 11_000..<11_100 { try make("bird \(number)", in: context) } }()
+    try context.save()
+    #expect(listener.count == 100)
+    #expect(context.registeredObjects.count <= 200)
+    #expect(list.sections?.first?.numberOfObjects == 1_100)
+    #expect(bird(3, of: list) === shown, "held here")
+  }
+
   @Test("After reset() nothing of before is held, and the next fetch makes new objects")
   func afterReset() throws {
     try stock(["coot"])

@@ -102,6 +102,25 @@ struct OwnRowsTests {
     }
   }
 
+  @Test("Single values are no tuples: more is asked of them in the same expression")
+  func singleValues() async throws {
+    let container = try await library()
+    try await container.performBackgroundTask { context in
+      let last = try context.fetch(
+        Book.self, values: \.title, where: #Predicate<Book> { $0.format == .paper }
+      ).max()
+      #expect(last == "title 2")
+      let condition: ManagedPredicate<Book>? = nil
+      let sorted = try context.fetch(Book.self, values: \.title, where: condition, sortedBy: \.isbn).sorted()
+      #expect(sorted == ["title 0", "title 1", "title 2", "title 3"])
+      let formats = Set(
+        try context.fetch(
+          Book.self, values: \.format, where: #Predicate<Book> { $0.isbn != "0" },
+          sortedBy: [SortDescriptor(\.isbn)]))
+      #expect(formats == [.paper])
+    }
+  }
+
   @Test("What the function throws is thrown, and it may ask the context itself")
   func programs() async throws {
     let container = try await library()

@@ -189,4 +189,77 @@ import Testing
     #expect(
       try stand.texts("SELECT email || born FROM \(stand.shop).writer ORDER BY id") == ["f2", "f3", "f1"])
   }
+
+  /// Writers whose addresses are unique, and by whose index NULL is an address as others.
+  private func openTakingNulls(_ stand: AdoptedStand, _ addresses: [String?]) throws
+    -> (context: ManagedObjectContext, writers: [ManagedObject])
+  {
+    let values = addresses.enumerated()
+      .map { "('w\($0.offset)', \($0.element.map { "'\($0)'" } ?? "NULL"))" }.joined(separator: ", ")
+    try stand.sql(
+      """
+      DELETE FROM \(stand.shop)."Book"; DELETE FROM \(stand.shop).writer;
+      INSERT INTO \(stand.shop).writer (full_name, email) VALUES \(values);
+      ALTER TABLE \(stand.shop).writer DROP CONSTRAINT writer_email_key, ADD UNIQUE NULLS NOT DISTINCT (email);
+      """)
+    let context = stand.context(try stand.open())
+    let writers = try context.all("Writer").sorted {
+      ($0.value(forKey: "name") as? String ?? "") < ($1.value(forKey: "name") as? String ?? "")
+    }
+    return (context, writers)
+  }
+
+  /// The server's versions from 15 on have NULLS NOT DISTINCT.
+  private static func takesNulls() throws -> Bool {
+    let version = try AdoptedStand().texts("SELECT current_setting('server_version_num')")
+    return (version.first.flatMap { Int($0) } ?? 0) >= 150_000
+  }
+
+  /// Two circles and a chain, whose rows pass through NULL one after the other.
+  @Test(.enabled { try Self.takesNulls() }) func circlesWhereNullIsAValueAsOthers() throws {
+    let stand = try AdoptedStand()
+    let (context, writers) = try openTakingNulls(stand, (1...9).map { "e\($0)" })
+    let taken = [2, 1, 4, 5, 3, 20, 6, 9, 8].map { "e\($0)" }
+    for (writer, email) in zip(writers, taken) { writer.setValue(email, forKey: "email") }
+    try context.save()
+    #expect(try emails(stand) == taken)
+    // A chain needs no NULL: another row may have it.
+    writers[8].setValue(nil, forKey: "email")
+    try context.save()
+    writers[0].setValue("new", forKey: "email")
+    writers[1].setValue("e2", forKey: "email")
+    try context.save()
+    #expect(
+      try stand.texts("SELECT email FROM \(stand.shop).writer ORDER BY full_name LIMIT 2") == ["new", "e2"])
+  }
+
+  @Test(.enabled { try Self.takesNulls() }, .timeLimit(.minutes(2)))
+  func aSecondNullIsRefusedWithItsIndex() throws {
+    let stand = try AdoptedStand()
+    let (context, writers) = try openTakingNulls(stand, ["e1", "e2", nil])
+    func requireRefusal() throws {
+      let error = #expect(throws: StorageError.self) { try context.save() }
+      #expect(error?.kind == .refused)
+      for part in ["“writer_email_key”", "“writer”", "NULLS NOT DISTINCT", "DEFERRABLE"] {
+        #expect(error?.detail.contains(part) == true, "\(error?.detail ?? "")")
+      }
+    }
+    // In a circle, as a new row, and as a changed one.
+    writers[0].setValue("e2", forKey: "email")
+    writers[1].setValue("e1", forKey: "email")
+    try requireRefusal()
+    context.rollback()
+    let another = try context.make("Writer", ["name": "w9"])
+    try requireRefusal()
+    context.delete(another)
+    writers[0].setValue(nil, forKey: "email")
+    try requireRefusal()
+    writers[2].setValue("e3", forKey: "email")
+    try context.save()
+    #expect(try stand.texts("SELECT email FROM \(stand.shop).writer ORDER BY id") == ["–", "e2", "e3"])
+    // NULL itself in a circle.
+    writers[0].setValue("e2", forKey: "email")
+    writers[1].setValue(nil, forKey: "email")
+    try requireRefusal()
+  }
 }

@@ -8,29 +8,10 @@ import Testing
 @Suite struct HostLimitTests {
   /// A host that accepts connections and says nothing. Its port is closed with it.
   private final class SilentHost: Sendable {
-    struct Failure: Error {}
-
     let port: UInt16
-    // `Int32`, since that is what the system's calls take.
     private let listener: Int32
 
-    init() throws {
-      let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-      let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-        // A socket's address of the kind of the internet is one of any kind.
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          bind(listener, $0, length) == 0 && listen(listener, 8) == 0
-            && getsockname(listener, $0, &length) == 0
-        }
-      }
-      guard listener >= 0, isBound else { throw Failure() }
-      self.listener = listener
-      port = UInt16(bigEndian: address.sin_port)
-    }
+    init() throws { (listener, port) = try ListeningSocket.open(backlog: 8) }
 
     deinit { close(listener) }
   }

@@ -46,26 +46,8 @@ import Testing
     #expect(listening.notifications() == nil)
   }
 
-  /// A host that accepts a connection and then says nothing. `Int32`, since that is what the system's calls take.
-  private static func silent() throws -> (listener: Int32, port: UInt16) {
-    struct Failure: Error {}
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-      // A socket's address of the kind of the internet is one of any kind.
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, 8) == 0 && getsockname(listener, $0, &length) == 0
-      }
-    }
-    guard listener >= 0, isBound else { throw Failure() }
-    return (listener, UInt16(bigEndian: address.sin_port))
-  }
-
   @Test func aSilentHostIsGivenUpAfterConnectTimeout() throws {
-    let (listener, port) = try Self.silent()
+    let (listener, port) = try ListeningSocket.open(backlog: 8)
     defer { close(listener) }
     let url = try #require(
       URL(string: "postgres://tests@127.0.0.1:\(port)/postgres?sslmode=disable&connect_timeout=1"))

@@ -5,8 +5,6 @@ import StrataCore
 ///
 /// Unsafe parts: file descriptors. A client's is closed by the thread that accepted it, the listening one as ``ListeningSocket`` says.
 final class RefusingServer: Sendable {
-  struct Failure: Error { let call: String }
-
   let port: UInt16
   private let listener: Int32
   private let count = Mutex(0)
@@ -19,21 +17,7 @@ final class RefusingServer: Sendable {
   ///   - state: The SQLSTATE.
   ///   - first: What it answers those instead who come first, one after the other.
   init(_ severity: String, _ state: String, _ message: String, first: [String] = []) throws {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    guard listener >= 0 else { throw Failure(call: "socket") }
-    self.listener = listener
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, 64) == 0
-          && getsockname(listener, $0, &length) == 0
-      }
-    }
-    guard isBound else { throw Failure(call: "bind") }
-    port = UInt16(bigEndian: address.sin_port)
+    (listener, port) = try ListeningSocket.open()
     let answers = (first + [state]).map { state in
       var fields: [UInt8] = []
       for (code, text) in [("S", severity), ("V", "FATAL"), ("C", state), ("M", message)] {

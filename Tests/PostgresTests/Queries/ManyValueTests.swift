@@ -21,6 +21,22 @@ import Testing
     #expect(try context.count(for: request) == 1)
   }
 
+  @Test func anyOfOneValueIsThatValue() throws {
+    let stand = try ServerStand(Library.make())
+    let context = stand.context()
+    for number in 1...4 { try context.make("Book", ["title": "b\(number)", "pages": Int32(number)]) }
+    try context.save()
+    for (format, titles) in [
+      ("ANY pages IN {1, 3}", ["b1", "b3"]), ("NONE pages IN {1, 3}", ["b2", "b4"]),
+      ("ANY pages NOT IN {1, 3}", ["b2", "b4"]), ("ANY pages + 1 == 3", ["b2"]),
+    ] {
+      let request = FetchRequest<ManagedObject>(
+        entityName: "Book", predicate: try FetchPredicate(format: format),
+        sortDescriptors: [FetchSort("title")])
+      #expect(try context.fetch(request).compactMap { $0.value(forKey: "title") as? String } == titles)
+    }
+  }
+
   @Test func aStatementWithTooManyValuesIsNotSent() throws {
     let connection = try PostgresConnection(
       ServerAddress(TestServer.required().url("none")), password: nil,

@@ -29,6 +29,32 @@ struct TransformableTests {
     #expect(try reopened.problems() == [])
   }
 
+  @Test(
+    "rule 342: what CodableTransformer writes it reads: a Decimal that is no number, too; what it could not read it refuses"
+  )
+  func codableExtremes() throws {
+    let prices = CodableTransformer<[String: [Decimal]]>()
+    let value: [String: [Decimal]] = ["'NaN' / [[ \\\"": [.nan, 1.5]]
+    let written = try prices.transform(value)
+    let read = try #require(try prices.reverse(written) as? [String: [Decimal]])
+    #expect(Array(read.keys) == Array(value.keys))
+    #expect(read.values.first?.map(\.isNaN) == [true, false])
+    // No other word of JSON5 is taken, nor a comment.
+    for text in [#"[{"a":[Infinity]}]"#, #"[{'a':[NaN]}]"#, #"[{"a":[NaN]}] // end"#, #"[{a:[1]}]"#] {
+      #expect(throws: (any Error).self) { try prices.reverse(Data(text.utf8)) }
+    }
+    indirect enum Chain: Codable, Sendable {
+      case end
+      case link(Chain)
+    }
+    func chain(_ length: Int) -> Chain {
+      (0..<length).reduce(.end) { chain, _ in .link(chain) }
+    }
+    let chains = CodableTransformer<Chain>()
+    _ = try chains.reverse(try chains.transform(chain(60)))
+    #expect(throws: (any Error).self) { try chains.transform(chain(70)) }
+  }
+
   @Test("rules 342, 343: without a name plain values are kept, by the secure default's name as well")
   func plainValues() throws {
     let date = Date(timeIntervalSinceReferenceDate: 123.456_789)

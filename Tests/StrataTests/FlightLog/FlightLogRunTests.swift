@@ -162,12 +162,15 @@ struct FlightLogRunTests {
     defer { folder.remove() }
     let data = try makeLinkedData()
     defer { data.remove() }
-    let old = PersistentContainer(
-      name: "Old", model: ManagedObjectModel(entities: [EntityDescription("Airline")]))
+    let airline = EntityDescription("Airline")
+    let old = PersistentContainer(name: "Old", model: ManagedObjectModel(entities: [airline]))
     try FileManager.default.createDirectory(
       at: store.url.deletingLastPathComponent(), withIntermediateDirectories: true)
     old.persistentStoreDescriptions = [PersistentStoreDescription(url: store.url)]
     try await old.loadPersistentStores()
+    // It has no code, which the log's model wants.
+    _ = ManagedObject(entity: airline, insertInto: old.viewContext)
+    try old.viewContext.save()
     try store.close(old)
     await #expect(throws: (any Error).self) { try await self.run(data.url) }
     let run = try await run(data.url, startsFresh: true)

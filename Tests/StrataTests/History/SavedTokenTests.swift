@@ -137,4 +137,35 @@ struct SavedTokenTests {
     #expect(token != .current && token.isAlive)
     #expect(heard[1].all == [token])
   }
+
+  #if compiler(>=6.2)
+    @Test(
+      "rule 119: a notification that is made of a message has the token under both keys, and one under either makes a message",
+      arguments: ["historyToken", "newChangeToken"])
+    @MainActor
+    func messages(key: String) throws {
+      guard #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) else { return }
+      typealias Objects = ManagedObjectContext.DidSaveMessage
+      typealias IDs = ManagedObjectContext.DidSaveObjectIDsMessage
+      let context = stand.context()
+      try stand.make("Note", ["title": "a"], in: context)
+      let token = try #require(try stand.transactions().first?.token)
+      func requireToken(_ note: Notification) {
+        for key in ["historyToken", "newChangeToken"] {
+          #expect(note.userInfo?[key] as? PersistentHistoryToken == token, "\(note.name) \(key)")
+        }
+      }
+      let main = ManagedObjectContext(.mainQueue, coordinator: stand.coordinator)
+      let objects = try #require(
+        Objects.makeMessage(Notification(name: Objects.name, object: main, userInfo: [key: token])))
+      #expect(objects.historyToken == token)
+      requireToken(Objects.makeNotification(objects))
+      let ids = try #require(IDs.makeMessage(Notification(name: IDs.name, userInfo: [key: token])))
+      #expect(ids.historyToken == token)
+      requireToken(IDs.makeNotification(ids))
+      // Without a token there is none.
+      let none = try #require(IDs.makeMessage(Notification(name: IDs.name)))
+      #expect(none.historyToken == nil && IDs.makeNotification(none).userInfo?["newChangeToken"] == nil)
+    }
+  #endif
 }

@@ -126,4 +126,39 @@ struct CompositeMigrationTests {
     }
     try stand.close()
   }
+
+  @Test("the name of a composite attribute permits the loss of its elements, in composites within it too")
+  func permittedAsAWhole() throws {
+    let stand = try MigrationStand()
+    func inner() -> AttributeDescription {
+      CompositeAttributeDescription("inner", elements: [Self.element("q"), Self.element("r")])
+    }
+    let first = try stand.open(Self.model([Self.element("x"), Self.element("y"), inner()]))
+    try first.performAndWait {
+      first.newObject(
+        "Spot", ["name": "one", "place": ["x": 1.0, "y": 2.0, "inner": ["q": 3.0]] as [String: Any]])
+      try first.save()
+    }
+    func losses(_ model: ManagedObjectModel, permitting permitted: Set<String>) throws -> [String: Int]? {
+      let error = #expect(throws: CoreDataError.self) {
+        _ = try stand.open(model) { $0.permittedLosses = permitted }
+      }
+      return error?.errorUserInfo[MigrationPermission.lossesKey] as? [String: Int]
+    }
+    // Neither the entity nor a name that begins in the same way.
+    #expect(
+      try losses(Self.model(nil), permitting: ["Spot.place.inner", "Spot.pla", "Spot.place.x", "Spot"])
+        == ["Spot.place.y": 1])
+    let second = try stand.open(Self.model([Self.element("x"), Self.element("y")])) {
+      $0.permittedLosses = ["Spot.place.inner"]
+    }
+    try second.performAndWait { () throws in
+      #expect(try places(second) == ["one": ["x": 1, "y": 2]])
+    }
+    let third = try stand.open(Self.model(nil)) { $0.permittedLosses = ["Spot.place"] }
+    let count = try third.performAndWait { try third.objectsByName("Spot").count }
+    #expect(count == 1)
+    #expect(try stand.problems() == [])
+    try stand.close()
+  }
 }

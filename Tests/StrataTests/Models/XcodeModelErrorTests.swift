@@ -51,7 +51,6 @@ import Testing
     (#"<attribute name="x" attributeType="Decimal" defaultValueString="1.2.3"/>"#, "which is no decimal"),
     (#"<attribute name="x" attributeType="Decimal" defaultValueString="1e999"/>"#, "which is no decimal"),
     (#"<attribute name="x" attributeType="Boolean" defaultValueString="perhaps"/>"#, "which is no boolean"),
-    (#"<attribute name="x" attributeType="UUID" defaultValueString="1-2-3"/>"#, "which is no uuid"),
     (#"<attribute name="x" attributeType="Binary" defaultValueString="00"/>"#, "which is no binaryData"),
     (#"<attribute name="x" attributeType="Date" defaultDateTimeInterval="soon"/>"#, "which is no date"),
     (#"<attribute name="x" attributeType="Date" minValueString="1/1/1970"/>"#, "without minDateTimeInterval"),
@@ -297,6 +296,33 @@ import Testing
     }
     // Most of a model is names: some mutations leave it one.
     #expect(refused > count / 10 && refused < count)
+  }
+
+  @Test("Defaults from which Xcode builds none leave the attribute without one, and are told")
+  func ignoredDefaults() async throws {
+    defer { folder.remove() }
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let file = try folder.write(
+        """
+        <model><entity name="A">
+        <attribute name="id" optional="YES" attributeType="UUID" defaultValueString="empy"/>
+        <attribute name="day" optional="YES" attributeType="Date" defaultValueString="1/1/1970"/>
+        <attribute name="key" attributeType="UUID" defaultValueString="00000000-0000-0000-0000-000000000001"/>
+        <attribute name="time" attributeType="Date" defaultDateTimeInterval="60" defaultValueString="soon"/>
+        </entity></model>
+        """, to: "contents")
+      let entity = try #require(try ManagedObjectModel(contentsOf: file).entitiesByName["A"])
+      let defaults = entity.attributesByName.mapValues(\.defaultValue)
+      #expect(defaults["id"] ?? nil == nil && defaults["day"] ?? nil == nil)
+      #expect(defaults["key"] as? UUID == UUID(uuidString: "00000000-0000-0000-0000-000000000001"))
+      #expect(defaults["time"] as? Date == Date(timeIntervalSinceReferenceDate: 60))
+    }
+    let told = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(told.contains(#"A.id has defaultValueString="empy", which is no uuid"#), "\(told)")
+    #expect(told.contains(#"A.day has defaultValueString="1/1/1970", without defaultDateTimeInterval"#))
+    #expect(!told.contains("A.key") && !told.contains("A.time"))
   }
 
   private static let whole = repository.appendingPathComponent(

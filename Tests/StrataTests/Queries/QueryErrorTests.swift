@@ -33,7 +33,13 @@ import Testing
   @Test func manyValuesWhereOneIsNeeded() {
     #expect(reason(.comparison(key: "visits.score", .equal, 1)) == .toManyKey)
     #expect(reason(.compare(.key("medium"), .equal, .key("visits.score"))) == .toManyKey)
-    if case .notMany? = reason(.any("base.code", .equal, "x")) {} else { Issue.record("ANY of one value") }
+    if case .notMany? = reason(.compare(.key("base.code"), .equal, .constant("x"), .all)) {
+    } else {
+      Issue.record("ALL of one value")
+    }
+    // ANY of one value is that value, also where the comparison is negated.
+    #expect(reason(.any("base.code", .equal, "x")) == nil)
+    #expect(reason(.not(.compare(.key("base.code"), .equal, .constant("x"), .all))) == nil)
     if case .notMany? = reason(.compare(.aggregate(.sum, .constant(3)), .equal, .constant(1))) {
     } else {
       Issue.record("the sum of one value")

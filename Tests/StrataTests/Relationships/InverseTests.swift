@@ -204,6 +204,51 @@ struct InverseTests {
     #expect(try store.problems() == [])
   }
 
+  @Test(
+    "rule 210: the same of many-to-many relationships, with and without order",
+    arguments: zip(["members", "watchers"], ["projects", "watched"]))
+  func setterAfterPrimitiveSetterManyToMany(key: String, inverse: String) throws {
+    let red = context.make(Project.self, "Red")
+    let (ann, bob) = (context.make(Employee.self, "Ann"), context.make(Employee.self, "Bob"))
+    func ends(_ object: ManagedObject, _ name: String) -> Set<ManagedObjectID> {
+      Set(object.objectIDs(forRelationshipNamed: name))
+    }
+    for isSaved in [false, true] {
+      red.setPrimitiveValue([ann] as [ManagedObject], forKey: key)
+      #expect(ends(red, key) == [ann.objectID] && ends(ann, inverse).isEmpty)
+      red.setValue([ann] as [ManagedObject], forKey: key)
+      #expect(ends(red, key) == [ann.objectID] && ends(ann, inverse) == [red.objectID])
+      #expect(ends(bob, inverse).isEmpty, "saved: \(isSaved)")
+      #expect(red.isUpdated == isSaved)
+      red.setPrimitiveValue([bob] as [ManagedObject], forKey: key)
+      red.setValue([bob, ann] as [ManagedObject], forKey: key)
+      #expect(ends(bob, inverse) == [red.objectID] && ends(ann, inverse) == [red.objectID])
+      red.setPrimitiveValue([bob] as [ManagedObject], forKey: key)
+      #expect(ends(ann, inverse) == [red.objectID])
+      red.setValue([bob] as [ManagedObject], forKey: key)
+      #expect(ends(red, key) == [bob.objectID] && ends(ann, inverse).isEmpty)
+      try context.save()
+      let found = try store.fresh { try ends($0.find(Project.self, "Red"), key) }
+      #expect(found == [bob.objectID], "saved: \(isSaved)")
+    }
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 210: a setter without inverse saves what a primitive setter has put there")
+  func setterAfterPrimitiveSetterWithoutInverse() throws {
+    let (red, label) = (context.make(Project.self, "Red"), context.make(Label.self, "new"))
+    try context.save()
+    red.setPrimitiveValue([label] as [ManagedObject], forKey: "labels")
+    #expect(!context.hasChanges)
+    red.setValue([label] as [ManagedObject], forKey: "labels")
+    #expect(red.isUpdated)
+    try context.save()
+    let count = try store.fresh {
+      try $0.find(Project.self, "Red").objectIDs(forRelationshipNamed: "labels").count
+    }
+    #expect(count == 1)
+  }
+
   @Test("rule 210: primitive setters leave the other side alone")
   func primitiveSettersDoNotMaintain() throws {
     let sales = context.make(Department.self, "Sales")

@@ -179,6 +179,29 @@ struct DictionaryTests {
     #expect(throws: FetchError.self) { try context.fetch(.sales(["nothing"])) }
   }
 
+  @Test("rule 98: a column computed from what is not grouped by has the value of one row of the group")
+  func samples() throws {
+    let double = FetchColumn.expression("double", .function(.multiply, [.key("amount"), .constant(2)]))
+    var request = FetchRequest.sales(
+      ["product.name", double, .count(as: "n")], by: ["product.name"], sorted: [FetchSort("product.name")])
+    let found = try context.fetch(request)
+    #expect(found.map { $0.string("product.name") } == [nil, "Desk", "Lamp"])
+    #expect(found.map { $0.integer("n") } == [1, 2, 3])
+    #expect(found[0]["double"] == .null)
+    #expect([10, 14].contains(found[1].integer("double")))
+    #expect([2, 4, 6].contains(found[2].integer("double")))
+    // It can be sorted by, and asked for in having, as every other column.
+    request.sortDescriptors = [FetchSort("double", ascending: false)]
+    request.havingPredicate = .compare(FetchComparison(.key("double"), .greater, .constant(0)))
+    #expect(try context.fetch(request).map { $0.string("product.name") } == ["Desk", "Lamp"])
+    // Without groups there is one row, also of nothing.
+    var all = FetchRequest.sales([double, .count(as: "n")])
+    all.predicate = .compare(FetchComparison(.key("amount"), .equal, .constant(1)))
+    #expect(try rows(all) == ["2 1"])
+    all.predicate = .nothing
+    #expect(try rows(all) == ["nil 0"])
+  }
+
   @Test("rule 99: having takes the alias, the aggregate and the variable form")
   func having() throws {
     var request = FetchRequest.sales(

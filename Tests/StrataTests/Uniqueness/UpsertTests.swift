@@ -231,6 +231,28 @@ struct UpsertTests {
     #expect(code([]) == nil)
   }
 
+  @Test("what is wrong is told with the type of the value, and with the record's number, from 1")
+  func messages() throws {
+    let vendor = context.new("Vendor", ["code": "v"])
+    func text(_ records: [[String: Any]]) -> String {
+      let error = #expect(throws: CoreDataError.self) {
+        try context.upsert(entityName: "Product", by: ["sku"], records: records)
+      }
+      return error?.errorDescription ?? ""
+    }
+    let good: [String: Any] = ["sku": "a"]
+    let price = text([good, ["sku": "b", "price": "5"]])
+    #expect(price.hasPrefix("Record 2: Product.price is of type "), "\(price)")
+    #expect(price.contains(" and cannot take String 5."), "\(price)")
+    #expect(
+      text([["sku": "b", "vendor": "v"]]).hasPrefix(
+        "Record 1: Product.vendor is a relationship and cannot take String v."))
+    #expect(text([good, good, ["sku": "c", "nonsense": 1]]).hasPrefix("Record 3: "))
+    #expect(text([["name": "no key"]]).hasPrefix("Record 1 has no value for Product.sku"))
+    let other = text([["sku": "b", "tags": [vendor]]])
+    #expect(other.contains("and cannot take an object of Vendor."), "\(other)")
+  }
+
   @Test("a row that another context has changed meanwhile is compared as it is now")
   func newestRows() throws {
     try store.stock(["a": "one"])

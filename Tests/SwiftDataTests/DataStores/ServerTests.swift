@@ -48,6 +48,25 @@ struct ServerTests {
     #expect(server.calls == ["count", "fetch", "fetch"])
   }
 
+  @Test("A model that is set to the value that it has is handed to the store, and overwrites nothing newer")
+  func savedAsItWas() throws {
+    let container = try open()
+    let (context, other) = (ModelContext(container), ModelContext(container))
+    let visitor = Visitor("Ada")
+    context.insert(visitor)
+    try context.save()
+    server.clearCalls()
+    visitor.name = visitor.name
+    #expect(context.hasChanges)
+    try context.save()
+    #expect(server.calls.contains("save") && !context.hasChanges && server.visitors == ["Ada"])
+    try #require(try other.fetch(FetchDescriptor<Visitor>()).first).name = "Eve"
+    try other.save()
+    visitor.name = visitor.name
+    try context.save()
+    #expect(server.visitors == ["Eve"])
+  }
+
   @Test("A model that is known by its identifier is asked of what the store has at hand")
   func faults() throws {
     let first = ModelContext(try open())

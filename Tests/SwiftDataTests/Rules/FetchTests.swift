@@ -100,6 +100,21 @@ struct FetchTests {
     #expect(books.map(\.pages).reduce(0, +) == 950)
   }
 
+  @Test("S52: what cannot be sorted by or prefetched is refused by its place in the fetch")
+  func refusedPlaces() throws {
+    let context = try makeLibrary()
+    let sort = #expect(throws: SwiftDataError.self) {
+      try context.fetch(FetchDescriptor<Book>(sortBy: [SortDescriptor(\.title.count)]))
+    }
+    #expect(sort == .unsupportedSortDescriptor && sort?.reason.hasPrefix("Sort key: ") == true)
+    for path in [\Book.title, \Book.title.count] as [PartialKeyPath<Book>] {
+      var descriptor = FetchDescriptor<Book>()
+      descriptor.relationshipKeyPathsForPrefetching = [path]
+      let error = #expect(throws: SwiftDataError.self) { try context.fetch(descriptor) }
+      #expect(error == .unsupportedKeyPath && error?.reason.contains("#Predicate") == false, "\(path)")
+    }
+  }
+
   @Test("S53, K14: counts and identifiers")
   func countsAndIdentifiers() throws {
     let context = try makeLibrary()
@@ -136,7 +151,7 @@ struct FetchTests {
     #expect(try context.fetch(descriptor, batchSize: 2).count == 5)
   }
 
-  @Test("S55: enumerate walks all matches in batches, and says when changes are left behind")
+  @Test("S55: enumerate walks all matches in batches, and says when one leaves changes to the next")
   func enumerating() throws {
     let context = try makeLibrary()
     var seen: [Int] = []
@@ -153,6 +168,13 @@ struct FetchTests {
     }
     try context.save()
     #expect(try context.fetch(FetchDescriptor<Book>()).map(\.pages).reduce(0, +) == 955)
+    // No batch follows the only one.
+    try context.enumerate(FetchDescriptor<Book>()) { $0.pages += 1 }
+    try context.save()
+    #expect(try context.fetch(FetchDescriptor<Book>()).map(\.pages).reduce(0, +) == 960)
+    try context.enumerate(FetchDescriptor<Book>(), batchSize: 5) { context.delete($0) }
+    try context.save()
+    #expect(try context.fetchCount(FetchDescriptor<Book>()) == 0)
   }
 
   @Test("P2: comparisons, logic and nil")

@@ -1,6 +1,18 @@
 import SwiftData
 import Testing
 
+@Model private final class Priced {
+  struct Line: Codable {
+    var price: Decimal
+    var share: Double
+    var name: String
+  }
+  var prices: [Decimal] = []
+  var byName: [String: Decimal] = [:]
+  var lines: [Line] = []
+  init() {}
+}
+
 @Suite("Values")
 struct ValueTests {
   private func fill(_ all: Everything) {
@@ -118,6 +130,28 @@ struct ValueTests {
     #expect(again.optionalMood == nil)
     #expect(again.optionalAddress == nil)
     #expect(again.picture == nil)
+  }
+
+  @Test("S68: a Decimal that is no number comes back from JSON, too")
+  func decimalNaN() throws {
+    let container = try ModelContainer(
+      for: Priced.self, configurations: ModelConfiguration(isStoredInMemoryOnly: true))
+    let context = ModelContext(container)
+    let priced = Priced()
+    priced.prices = [1.5, .nan]
+    priced.byName = ["'NaN' / \"x\" [[": .nan]
+    priced.lines = [Priced.Line(price: .nan, share: .infinity, name: "NaN")]
+    context.insert(priced)
+    try context.save()
+    let found = try #require(try ModelContext(container).fetch(FetchDescriptor<Priced>()).first)
+    #expect(found.prices.count == 2)
+    #expect(found.prices.first == 1.5)
+    #expect(found.prices.last?.isNaN == true)
+    #expect(found.byName.keys.first == "'NaN' / \"x\" [[")
+    #expect(found.byName.values.first?.isNaN == true)
+    #expect(found.lines.first?.price.isNaN == true)
+    #expect(found.lines.first?.share == .infinity)
+    #expect(found.lines.first?.name == "NaN")
   }
 
   @Test("S69: unsigned numbers are ordered by their value")

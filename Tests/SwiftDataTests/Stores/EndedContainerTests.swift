@@ -41,4 +41,23 @@ struct EndedContainerTests {
       #expect(try context.fetchCount(FetchDescriptor<NoteAfter.Note>()) == 1)
     }
   }
+
+  @Test("While a container of another version lives, the error of a new one says who has the store")
+  func held() throws {
+    let folder = try Folder()
+    let configuration = ModelConfiguration(url: folder.file())
+    var context: ModelContext? = ModelContext(
+      try ModelContainer(for: NoteBefore.Note.self, configurations: configuration))
+    context?.insert(NoteBefore.Note())
+    try context?.save()
+    #expect {
+      try ModelContainer(for: NoteAfter.Note.self, configurations: configuration)
+    } throws: { error in
+      error as? SwiftDataError == .loadIssueModelContainer
+        && "\(error)".contains("A ModelContainer, ModelContext or ModelActor of another version still has it")
+    }
+    context = nil
+    let after = ModelContext(try ModelContainer(for: NoteAfter.Note.self, configurations: configuration))
+    #expect(try after.fetchCount(FetchDescriptor<NoteAfter.Note>()) == 1)
+  }
 }

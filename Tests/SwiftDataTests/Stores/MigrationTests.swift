@@ -89,7 +89,7 @@ private func empty(_ context: ModelContext) throws {
 enum ImpossiblePlan: SchemaMigrationPlan {
   enum Next: VersionedSchema {
     static let versionIdentifier = Schema.Version(2, 0, 0)
-    static var models: [any PersistentModel.Type] { [Strict.Entry.self] }
+    static var models: [any PersistentModel.Type] { [Numbered.Entry.self] }
   }
   static var schemas: [any VersionedSchema.Type] { [LogV1.self, Next.self] }
   static var stages: [MigrationStage] {
@@ -122,6 +122,14 @@ enum Strict {
       self.text = text
       must = .now
     }
+  }
+}
+
+/// What was a text is a number.
+enum Numbered {
+  @Model final class Entry {
+    @Attribute(originalName: "text") var body: Int
+    init(_ body: Int) { self.body = body }
   }
 }
 
@@ -237,7 +245,7 @@ struct MigrationTests {
     }
   }
 
-  @Test("M2: a new property without a default needs a plan")
+  @Test("M2: a new property without a default needs a plan, where there are models")
   func impossible() throws {
     let folder = try Folder()
     try fill(folder.file())
@@ -304,7 +312,7 @@ struct MigrationTests {
       try fill(folder.file())
       #expect(throws: SwiftDataError.loadIssueModelContainer) {
         try ModelContainer(
-          for: Strict.Entry.self, migrationPlan: plan,
+          for: Numbered.Entry.self, migrationPlan: plan,
           configurations: ModelConfiguration(url: folder.file()))
       }
       let context = ModelContext(

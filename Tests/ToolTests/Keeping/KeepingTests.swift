@@ -144,6 +144,24 @@ import TortureKit
     return path
   }
 
+  @Test func aCompositeIsPermittedAsAWhole() throws {
+    let address = CompositeAttributeDescription(
+      "address", elements: [AttributeDescription("city", .string), AttributeDescription("zip", .integer32)])
+    let stand = try Stand(model: Stand.model(extra: [address]))
+    try stand.edit { context in
+      _ = stand.make(
+        "Person", ["name": "Ann", "address": ["city": "Ulm", "zip": 5] as [String: Any]], context)
+    }
+    try stand.close()
+    let new = try write(Stand.model(), "new.json", stand)
+    for permitted in ["Person.addr", "Person", "Person.address.city"] {
+      let refused = Tool.run("migrate", stand.path, new, "--permit", permitted)
+      #expect(refused.code == 9 && refused.error.contains("--permit Person.address.zip"), "\(refused)")
+    }
+    let done = Tool.run("migrate", stand.path, new, "--permit", "Person.address")
+    #expect(done.code == 0 && done.output.contains("Migrated."), "\(done)")
+  }
+
   @Test func aMigrationIsForetoldByRows() throws {
     let stand = try Stand.people()
     let same = Tool.run("diff", stand.path, try write(Stand.model(), "same.json", stand))

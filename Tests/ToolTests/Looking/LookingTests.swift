@@ -27,6 +27,44 @@ import Testing
     #expect(counts.lines.dropFirst(2) == ["Blue         0", "Red          2", "2 objects"], "\(counts)")
   }
 
+  @Test func aConditionMayAskForAnAggregateOfAllObjects() throws {
+    let stand = try Stand.people()
+    let oldest = Tool.run("rows", stand.path, "Person", "--where", "age == max(age)", "--columns", "name")
+    #expect(oldest.lines == ["name", "────", "Bob", "1 object"], "\(oldest)")
+    for (condition, count) in [
+      ("age < average(age)", "1"), ("age == @min.age", "1"), ("team.title == 'Red' AND age == max(age)", "0"),
+      ("NOT age == max(age)", "2"), ("age * 2 > sum(age)", "0"),
+    ] {
+      let said = Tool.run("count", stand.path, "Person", "--where", condition)
+      #expect(said.code == 0 && said.output == count + "\n", "\(condition): \(said)")
+    }
+    let plan = Tool.run("explain", stand.path, "Person", "--where", "age == max(age)", "--analyze")
+    #expect(plan.code == 0 && plan.output.contains("byAge"), "\(plan)")
+    let wrong = Tool.run("count", stand.path, "Person", "--where", "name == sum(name)")
+    #expect(wrong.code == 64, "\(wrong)")
+  }
+
+  @Test func aConditionMayNameADateOfTheCalendar() throws {
+    let stand = try Stand.people()
+    for (condition, count) in [
+      ("born >= CAST('2001-01-01', 'NSDate')", "1"), ("born > CAST('2001-01-01T00:00:01Z', 'date')", "0"),
+      ("born < CAST('2001-01-01T02:00:00+01:00', 'Date')", "1"), ("born < CAST('1', 'NSDate')", "1"),
+    ] {
+      let said = Tool.run("count", stand.path, "Person", "--where", condition)
+      #expect(said.code == 0 && said.output == count + "\n", "\(condition): \(said)")
+    }
+    let wrong = Tool.run("count", stand.path, "Person", "--where", "born < CAST('2001-13-01', 'NSDate')")
+    #expect(wrong.code == 64 && wrong.error.contains("is no value of type date"), "\(wrong)")
+  }
+
+  @Test(arguments: [
+    ["check"], ["info"], ["stats"], ["dump"], ["schema"], ["rows", "Person"], ["count", "Person"],
+  ])
+  func anEmptyPathIsNotTheCurrentFolder(words: [String]) {
+    let said = Tool.run([words[0], ""] + words.dropFirst())
+    #expect(said.code == 64 && said.error.contains("The path is empty."), "\(said)")
+  }
+
   @Test func rowsAreLinesOfJSONAndCSV() throws {
     let stand = try Stand.people()
     let json = Tool.run("rows", stand.path, "Person", "--where", "name != 'Bob'", "--sort", "name", "--json")

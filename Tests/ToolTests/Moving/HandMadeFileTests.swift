@@ -152,6 +152,29 @@ import TortureKit
     }
   }
 
+  @Test func anOwnerWithoutMembersMustBeThereToo() throws {
+    let line = #"{"of":"Group/p77","relationship":"loose","members":[]}"#
+    let said = try load(Self.objects + [line])
+    try requireNothing(said)
+    #expect(
+      said.error.contains(
+        "Line 5: Group/p77 cannot have loose: there is no object Group/p77 in an earlier line."), "\(said)")
+    let rest = try load(Self.objects + [line], "--skip-damaged")
+    #expect(rest.code == 2 && rest.output.contains("4 objects and 0 members"), "\(rest)")
+    for name in try names(in: folder) where name.hasPrefix("New.strata") { unlink(folder(name)) }
+    let there = try load(Self.objects + [#"{"of":"Group/p1","relationship":"loose","members":[]}"#])
+    #expect(there.code == 0 && there.output.contains("4 objects and 0 members"), "\(there)")
+  }
+
+  @Test func aLinkThatStandsTwiceIsRefused() throws {
+    let said = try load(
+      Self.objects + [
+        #"{"id":"Thing/p3","values":{},"links":{"group":null,"group":"Group/p1"}}"#
+      ])
+    try requireNothing(said)
+    #expect(said.error.contains("Line 5: “group” is there twice"), "\(said)")
+  }
+
   @Test func aMemberOfAnotherEntityIsRefused() throws {
     let lines = [
       #"{"id":"Special/p1","values":{}}"#, #"{"id":"Group/p1","values":{"name":"a"}}"#,

@@ -64,6 +64,38 @@ import TortureKit
     try stand.close()
   }
 
+  /// Another program's transformers, of attributes and of elements of composites.
+  @Test func aHistoryIsReadWithoutTheTransformersOfItsStore() throws {
+    func attribute(_ name: String, _ transformer: String) -> AttributeDescription {
+      AttributeTransformers.set(CodableTransformer<[String]>(), forName: transformer)
+      let attribute = AttributeDescription(name, .transformable)
+      attribute.valueTransformerName = transformer
+      return attribute
+    }
+    let box = CompositeAttributeDescription("box", elements: [attribute("notes", "FollowingTests.notes")])
+    let model = Stand.model(extra: [attribute("marks", "FollowingTests.marks"), box])
+    let stand = try Stand(model: model, recordsHistory: true)
+    try stand.edit { context in
+      _ = stand.make(
+        "Person", ["name": "Ann", "marks": ["a"], "box": ["notes": ["b"]] as [String: Any]], context)
+    }
+    let child = try ChildProcess(Tool.program, ["watch", stand.path, "--count", "1"])
+    #expect(child.readLine()?.hasPrefix("Watching commits after number") == true)
+    try stand.edit { context in
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "Person")).forEach {
+        $0.setValue(["c"], forKey: "marks")
+      }
+    }
+    let told = child.readLine()
+    #expect(told?.contains("1 updated") == true, "\(told ?? "nothing")")
+    #expect(child.wait() == 0)
+    let history = try Tool.spawn(["history", stand.path, "--changes"])
+    #expect(history.code == 0 && history.output.contains("update Person p1: marks"), "\(history)")
+    let stats = try Tool.spawn(["stats", stand.path, "--history"])
+    #expect(stats.code == 0 && stats.output.contains("history of"), "\(stats)")
+    try stand.close()
+  }
+
   @Test func watchingEndsByItsSignal() throws {
     let stand = try Stand.people()
     let child = try ChildProcess(Tool.program, ["watch", stand.path])

@@ -56,11 +56,13 @@ extension Environment {
     for transaction in pinned { transaction.end() }
     log?.detach()
     inodePin.hold(environment)
+    // Without a descriptor of its own on the lock file, another file may have its inode as soon as LMDB has closed it. A temporary store's has no name, and nobody asks for it.
+    lock.withLock { if lockProbe == nil { lockIdentity = nil } }
     mdb_env_close(environment)
-    turn.withdraw()
+    // A recovery, or an opening, must not take the locks that have just been given up for those of another user of the store.
+    lock.withLock { lockIdentity = nil }
     closeProbe()
-    // A recovery must not take the locks that have just been given up for those of another user of the store.
-    if log != nil { lock.withLock { lockIdentity = nil } }
+    turn.withdraw()
   }
 
   /// A thread inside a section cannot wait until it has left it.
@@ -124,10 +126,10 @@ extension Environment {
       do {
         try restoreKeyspaces(opened.handle)
       } catch {
-        mdb_env_close(opened.handle)
+        opened.close()
         throw error
       }
-      lock.withLock { lockIdentity = opened.lockIdentity }
+      lock.withLock { (lockIdentity, lockProbe) = (opened.lockIdentity, opened.probe) }
       inodePin.release()
       log?.forgetSuspicion()
       return .success(opened.handle)

@@ -14,7 +14,7 @@ import Synchronization
 /// Closing may last: a writer thread that waits for another process cannot be cancelled. Closing does not wait for it; a thread that opens the file
 /// meanwhile gets the environment back.
 final class EnvironmentRegistry: @unchecked Sendable {
-  // Unchecked: `entries` and `named` are touched under `lock`.
+  // Unchecked: `entries`, `ending` and `named` are touched under `lock`.
   private enum Entry {
     case open(Environment, count: Int)
     /// Its writer thread finishes what there is.
@@ -25,6 +25,8 @@ final class EnvironmentRegistry: @unchecked Sendable {
 
   private let lock = SystemLock()
   private var entries: [FileSystem.Identity: Entry] = [:]
+  /// Environments whose entry is `busy` since they are being closed. They need their locks to the end.
+  private var ending: [FileSystem.Identity: Environment] = [:]
   /// The files of the temporary stores that have names, until their last close.
   private var named: [String: FileSystem.Identity] = [:]
   private let generation = ForkGuard.generation
@@ -150,15 +152,20 @@ final class EnvironmentRegistry: @unchecked Sendable {
 
   /// Whether an environment of this process has its locks in that file.
   func usesLockFile(_ identity: FileSystem.Identity) -> Bool {
+    environment(usingLockFile: identity) != nil
+  }
+
+  /// The environment of this process that has its locks in that file, also one that is being closed; nil when none has.
+  func environment(usingLockFile identity: FileSystem.Identity) -> Environment? {
     let environments = lock.withLock {
       entries.values.compactMap { entry -> Environment? in
         switch entry {
         case .open(let environment, _), .closing(let environment): environment
         case .busy: nil
         }
-      }
+      } + ending.values
     }
-    return environments.contains { environment in
+    return environments.first { environment in
       environment.lock.withLock { environment.lockIdentity == identity }
     }
   }
@@ -167,6 +174,7 @@ final class EnvironmentRegistry: @unchecked Sendable {
   func settle(_ identity: FileSystem.Identity, _ environment: Environment?) {
     lock.withLock {
       entries[identity] = environment.map { .open($0, count: 1) }
+      ending[identity] = nil
       lock.wakeAll()
     }
   }
@@ -195,6 +203,7 @@ final class EnvironmentRegistry: @unchecked Sendable {
       if !named.isEmpty { named = named.filter { $0.value != environment.identity } }
       let hasWriter = environment.queue.close()
       entries[environment.identity] = hasWriter ? .closing(environment) : .busy
+      if !hasWriter { ending[environment.identity] = environment }
       return hasWriter ? .awaitWriter : .close
     }
   }
@@ -228,8 +237,8 @@ extension Environment {
       } catch let error as StorageError
         where error.kind == .replaced && attempt < 10 && options.create != .mustBeNew
       {
-        // The file was exchanged just now: the new one is inspected again.
-        usleep(500 << attempt)
+        // The file was exchanged just now: the new one is inspected again. Others may do the same, and must not always come at the same moment.
+        usleep(.random(in: 300...700) << attempt)
         attempt += 1
       }
     }
@@ -313,7 +322,10 @@ extension Environment {
       // Readers are bounded; a backup may take longer than any deadline.
       try? pool.exclusively(until: .now.advanced(by: .seconds(60))) { environment in
         // While what must be recovered is closed, others must not take the file for whole.
-        if log?.reasonToRecover != nil { turn.close() }
+        if log?.reasonToRecover != nil {
+          lock.withLock { lockProbe?.unmark() }
+          turn.close()
+        }
         if let environment {
           FileSizeLimit.withoutSignal {
             let isWhole =

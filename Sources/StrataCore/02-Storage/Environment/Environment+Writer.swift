@@ -146,6 +146,7 @@ extension Environment {
   private func serve(_ job: WriteJob, _ transaction: OpaquePointer) {
     do {
       try checkIdentity()
+      try LastCommit.requireBase(ofWriting: transaction, path: path)
     } catch {
       mdb_txn_abort(transaction)
       leaveWriting()

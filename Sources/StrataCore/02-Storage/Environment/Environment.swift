@@ -65,7 +65,7 @@ final class Environment: @unchecked Sendable {
   /// Keeps the file's inode while LMDB does not have it open. Under the gate, and until the registry's entry is gone.
   let inodePin = InodePin()
   /// See `SoleUse`.
-  var lockProbe: Int32?
+  var lockProbe: LockFileProbe?
   /// What those who opened the store made of what is in it.
   private var verdict = Verdict.open
 
@@ -101,7 +101,7 @@ final class Environment: @unchecked Sendable {
     self.turn = turn
     log = options.canHaveLog ? StoreLog(file, options) : nil
     pool = ReaderPool(capacity: max(options.maxReaders, 64), path: file.path)
-    lockIdentity = opened.lockIdentity
+    (lockIdentity, lockProbe) = (opened.lockIdentity, opened.probe)
     try pool.exclusively(until: .now.advanced(by: options.writerDeadline)) { _ in .success(opened.handle) }
     log?.onQuiet = { [weak self] in self?.makeQuietCheckpoint() }
     log?.onReadersFull = { [weak self] in self?.pool.dropParkedReaders() }
@@ -113,7 +113,8 @@ final class Environment: @unchecked Sendable {
   /// It may be called again inside `body`, and inside a write; the inner view may be newer. Never `write`
   /// inside a read: that is a deadlock waiting to happen and stops the process.
   ///
-  /// - Throws: what `body` throws; `StorageError` `.closed`, `.forked`, `.readersFull`, `.busy`.
+  /// - Throws: what `body` throws; `StorageError` `.closed`, `.forked`, `.readersFull`, `.busy`; `.replaced` when the lock file, by which the newest commit is found, is used
+  ///   for another file by now (`LastCommit`).
   @inline(__always)
   func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
     let slot = try beginRead()
@@ -240,6 +241,11 @@ final class Environment: @unchecked Sendable {
       pool.leave(slot)
       return nil
     }
+    guard LastCommit.isBase(of: transaction, environment) else {
+      mdb_txn_abort(transaction)
+      pool.leave(slot)
+      return nil
+    }
     pool.install(transaction, slot)
     return slot
   }
@@ -254,8 +260,15 @@ final class Environment: @unchecked Sendable {
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction)
       if code == 0, let transaction {
-        pool.install(transaction, slot)
-        return slot
+        if LastCommit.isBase(of: transaction, environment) {
+          pool.install(transaction, slot)
+          return slot
+        }
+        mdb_txn_abort(transaction)
+        defer { pool.leave(slot) }
+        // Unless others have committed again and again in this moment.
+        try LastCommit.require(environment, path: path)
+        continue
       }
       if code == MDB_READERS_FULL { ReaderTable.check(environment) }
       pool.leave(slot)

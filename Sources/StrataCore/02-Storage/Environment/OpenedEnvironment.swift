@@ -1,12 +1,14 @@
 import CLMDBShim
 import Foundation
 
-/// An LMDB environment that was just opened on an inspected file, and is known to be that file.
+/// An LMDB environment that was just opened on an inspected file, and is known to be that file, with a lock file that is known to be that file's.
 struct OpenedEnvironment {
   /// LMDB's environment.
   let handle: OpaquePointer
-  /// Which file LMDB uses for its locks; nil on a medium that cannot be written, where it uses none.
+  /// Which file LMDB uses for its locks; nil where it uses none: on a medium that cannot be written, and for a file that nobody may write.
   let lockIdentity: FileSystem.Identity?
+  /// That file, opened once more; nil where there is none, or no descriptor to spare.
+  let probe: LockFileProbe?
   /// Whether LMDB has the file open for writing.
   let canWrite: Bool
 
@@ -29,6 +31,12 @@ struct OpenedEnvironment {
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
     inspection: EnvironmentOptions.Inspection, turn: FileTurn, isNameDurable: Bool = false
   ) throws {
+    if !options.isTemporary {
+      // Before anybody takes its locks for those of a user of this store.
+      try ForeignLockFile.removeOurs(file, identity, turn)
+      // Before a recovery waits for whoever holds it.
+      if try file.hasLog() { try ForeignLockFile.removeMarked(file, identity, turn) }
+    }
     var settled = LogRecovery.Outcome(turn: nil, isLogAbsent: true)
     defer { settled.turn?.end() }
     /// Makes the file whole and looks at it: whether it can be written.
@@ -50,10 +58,57 @@ struct OpenedEnvironment {
       canWrite = try look()
       turn.announce()
     }
+    (handle, lockIdentity, probe) = try Self.openByName(
+      file, identity, options: options, canWrite: canWrite, turn: turn, isNameDurable: isNameDurable)
+    self.canWrite = canWrite
+    ReaderTable.check(handle)
+  }
+
+  /// Closes what was opened, in the order in which the locks last to the end.
+  func close() {
+    mdb_env_close(handle)
+    probe?.close()
+  }
+
+  /// Opens the file with LMDB and a lock file that is the data file's own.
+  private static func openByName(
+    _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions, canWrite: Bool,
+    turn: FileTurn, isNameDurable: Bool
+  ) throws -> (handle: OpaquePointer, lock: FileSystem.Identity?, probe: LockFileProbe?) {
+    for _ in 0..<mostExchanges {
+      let (handle, lock) = try openWithNamedLock(
+        file, identity, options: options, canWrite: canWrite, isNameDurable: isNameDurable)
+      // That of a temporary store is new, and loses its name at once.
+      guard let lock, !options.isTemporary else { return (handle, lock, nil) }
+      let probe = try? LockFileProbe(file, lock)
+      let verdict = Result { try ForeignLockFile.judge(handle, probe, turn) }
+      if case .success(.own) = verdict {
+        if turn.hasAnnounced { probe?.mark() }
+        return (handle, lock, probe)
+      }
+      mdb_env_close(handle)
+      defer { probe?.close() }
+      guard try verdict.get() == .foreign, canWrite, let probe else { throw ForeignLockFile.refusal(file) }
+      try ForeignLockFile.remove(lock, probe, file, identity, turn)
+    }
+    throw ForeignLockFile.refusal(file)
+  }
+
+  /// How often the lock file may be another file's again.
+  private static let mostExchanges = 10
+
+  /// Opens the file with LMDB and the lock file that has the name, which is made when it is missing.
+  ///
+  /// - Returns: LMDB's environment, and which file it has its locks in; nil where it uses none.
+  private static func openWithNamedLock(
+    _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions, canWrite: Bool,
+    isNameDurable: Bool
+  ) throws -> (handle: OpaquePointer, lock: FileSystem.Identity?) {
     try file.checkLockFile()
     let lockBefore =
       try file.lockIdentity()
       ?? (canWrite ? OpenedEnvironment.makeLockFile(file, readers: options.maxReaders) : nil)
+    if let lockBefore, EnvironmentRegistry.current.usesLockFile(lockBefore) { throw lockReplaced(file) }
     if canWrite { try OpenedEnvironment.requireRoom(file) }
     let handle: OpaquePointer
     do {
@@ -73,15 +128,14 @@ struct OpenedEnvironment {
       if lockBefore != nil ? lockNow != lockBefore : canWrite && lockNow == nil {
         throw OpenedEnvironment.lockReplaced(file)
       }
-      lockIdentity = lockNow
       if canWrite && !isNameDurable { try OpenedEnvironment.settleName(handle, file, options) }
+      var flags: UInt32 = 0
+      mdb_env_get_flags(handle, &flags)
+      return (handle, flags & UInt32(MDB_NOLOCK) == 0 ? lockNow : nil)
     } catch {
       mdb_env_close(handle)
       throw error
     }
-    ReaderTable.check(handle)
-    self.handle = handle
-    self.canWrite = canWrite
   }
 
   /// Flushes the folder of a store without commits: who has made it may have been killed before its name was durable, and commits would go with the name.
@@ -223,9 +277,6 @@ struct OpenedEnvironment {
       let handle = try map(file, options: options, canWrite: canWrite)
       if !ReaderTable.hasOwnNumber(handle) { return handle }
       do {
-        // A file that was deleted while it was in use may have left its lock file, where an environment of this process has slots.
-        let lock = try file.lockIdentity()
-        if let lock, EnvironmentRegistry.current.usesLockFile(lock) { return handle }
         try ReaderTable.takeOwnNumber(handle, path: file.path)
       } catch {
         mdb_env_close(handle)

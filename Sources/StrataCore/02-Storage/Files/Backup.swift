@@ -54,7 +54,7 @@ extension Environment {
   /// leaves out free pages, which takes longer and gives the smallest file. An empty store is replaced when `replacing` says so.
   ///
   /// - Throws: `.exists` when there is a file already; `.busy` when a process still has a store open whose file had that name and was deleted;
-  ///   `.diskFull`; what `open` throws for a damaged file.
+  ///   `.diskFull`; what `open` throws for a damaged file; `.replaced` as `read`.
   func copy(to path: String, compacting: Bool, replacing: StoreFile.Replaceable = .nothing) throws {
     let destination = try StoreFile(path, file.system)
     if let status = try destination.status() {
@@ -68,7 +68,16 @@ extension Environment {
   func writeCopy(beside destination: StoreFile, compacting: Bool) throws -> StoreDraft {
     let (slot, environment) = try claimSection(isLong: true)
     defer { pool.leave(slot, isLong: true) }
-    return try Backup.write(environment, beside: destination, compacting: compacting)
+    try LastCommit.require(environment, path: path)
+    let draft = try Backup.write(environment, beside: destination, compacting: compacting)
+    do {
+      // Otherwise LMDB may have begun with an older commit.
+      try LastCommit.require(environment, path: path)
+      return draft
+    } catch {
+      draft.remove()
+      throw error
+    }
   }
 
   private static func publish(_ draft: StoreDraft, replacing: StoreFile.Replaceable) throws {
@@ -183,7 +192,7 @@ extension Environment {
       try OpenedEnvironment(
         source, status.identity, options: options, inspection: .automatic, turn: turn)
     }
-    defer { mdb_env_close(opened.handle) }
+    defer { opened.close() }
     return try Backup.write(opened.handle, beside: destination, compacting: false)
   }
 

@@ -142,6 +142,11 @@ extension StoreFile {
   }
 }
 
+extension StorageError {
+  /// Whether the store cannot be had to itself because this process has it open.
+  package var isOfOwnUse: Bool { kind == .busy && detail.hasPrefix("The store is open in this process") }
+}
+
 extension Environment {
   /// - Throws: ``StorageError`` `.busy` when the store is open elsewhere, in this process or another.
   func requireSoleUse() throws {
@@ -158,7 +163,9 @@ extension Environment {
 
   /// Whether it is certain that no other process has the store open.
   var isAlone: Bool {
-    guard let probe = try? probeDescriptor(),
+    // Whoever opens the store by its name takes the lock file that has the name.
+    guard let probe = try? probeDescriptor(), let named = try? file.lockIdentity(),
+      named == lock.withLock({ lockIdentity }),
       case .success(let holder) = file.system.holderOfFirstByte(probe)
     else { return false }
     return holder == nil
@@ -166,21 +173,25 @@ extension Environment {
 
   /// A descriptor of the lock file, to ask who else has locked it; nil where there is none. It is kept until LMDB has closed its own: closing
   /// it earlier would drop LMDB's locks.
-  func probeDescriptor() throws -> Int32? {
-    try lock.withLock {
-      if let lockProbe { return lockProbe }
-      guard let expected = lockIdentity, try file.lockIdentity() == expected else { return nil }
-      let descriptor = file.system.open(file.lockPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
-      if descriptor < 0 { throw StorageError(-descriptor, "open for reading", path: path) }
-      lockProbe = descriptor
-      return descriptor
-    }
+  func probeDescriptor() throws -> Int32? { try lock.withLock { try openedProbe()?.descriptor } }
+
+  /// Runs `body` with the lock file, unless LMDB has none. It is not closed meanwhile. `body` must be short and must not ask the environment for anything.
+  func withProbe(_ body: (LockFileProbe) throws -> Void) throws {
+    try lock.withLock { if let probe = try openedProbe() { try body(probe) } }
+  }
+
+  /// Under `lock`. Where there was no descriptor to spare when the store was opened, there may be one now.
+  private func openedProbe() throws -> LockFileProbe? {
+    if let lockProbe { return lockProbe }
+    guard let expected = lockIdentity, try file.lockIdentity() == expected else { return nil }
+    lockProbe = try LockFileProbe(file, expected)
+    return lockProbe
   }
 
   /// After LMDB has closed the lock file.
   func closeProbe() {
     lock.withLock {
-      if let lockProbe { _ = file.system.close(lockProbe) }
+      lockProbe?.close()
       lockProbe = nil
     }
   }

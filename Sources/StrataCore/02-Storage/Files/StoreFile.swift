@@ -4,7 +4,7 @@ import Foundation
 /// The two names of a store, and the rules about what may lie there.
 ///
 /// A store is one data file and LMDB's lock file beside it, `<name>-lock`. Nothing here opens the lock file:
-/// closing it again would drop every lock that LMDB holds on it in this process. It is looked at by name only, but for `SoleUse`.
+/// closing it again would drop every lock that LMDB holds on it in this process. It is looked at by name only, but for `SoleUse` and `LockFileProbe`.
 struct StoreFile: Sendable {
   /// The data file; its directory has no symbolic links in it, its last component was not followed.
   let path: String

@@ -39,7 +39,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible, LocalizedE
     case networkFileSystem
     /// The file has a second name (hard link) or the name is a symbolic link.
     case aliased
-    /// Another file has taken the name, or the name is gone, since the store was opened.
+    /// Another file has taken the name, or the name is gone, since the store was opened; or the lock file beside it is another file's.
     case replaced
     /// The store was opened before a `fork` by the parent process.
     case forked

@@ -26,6 +26,8 @@ final class FileTurn: @unchecked Sendable {
   private var place: Int?
   /// Whether this process has the store open. It announces that as soon as there is a descriptor to spare.
   private var isOpen = false
+  /// Whether others can see that.
+  private(set) var hasAnnounced = false
   /// Turns taken since the last check for a waiting process.
   private var turnsInARow = 0
 
@@ -48,7 +50,7 @@ final class FileTurn: @unchecked Sendable {
   }
 
   private func announce(_ descriptor: Int32) {
-    _ = file.system.shareByte(descriptor, Self.using)
+    hasAnnounced = file.system.shareByte(descriptor, Self.using) == 0
     guard let space = file.system.processSpace() else { return }
     _ = file.system.lockByte(descriptor, Self.knowing(getpid(), in: space), false)
   }
@@ -56,6 +58,7 @@ final class FileTurn: @unchecked Sendable {
   /// The store is not open any more, or must be opened again.
   func withdraw() {
     isOpen = false
+    hasAnnounced = false
     guard let descriptor else { return }
     _ = file.system.unlockByte(descriptor, Self.using)
     guard let space = file.system.processSpace() else { return }
@@ -90,6 +93,13 @@ final class FileTurn: @unchecked Sendable {
     // Its own locks do not count for a descriptor.
     guard let descriptor = openedDescriptor() else { return false }
     do { return try Self.isAnnounced(file, descriptor) ?? false } catch { return true }
+  }
+
+  /// Whether another process has announced itself; nil where that cannot be known.
+  /// - Throws: ``StorageError`` when the system does not say.
+  func isAnnouncedByOthers() throws -> Bool? {
+    guard let descriptor = openedDescriptor() else { return nil }
+    return try Self.isAnnounced(file, descriptor)
   }
 
   /// Whether a process has announced itself, as one whose number is of that space.
@@ -138,6 +148,7 @@ final class FileTurn: @unchecked Sendable {
     if let place { InheritedDescriptors.forget(place) }
     if let descriptor { _ = file.system.close(descriptor) }
     (descriptor, place) = (nil, nil)
+    hasAnnounced = false
   }
 
   static let writing: Int64 = 0x7FFF_FFFF_FFFF_FF00

@@ -77,7 +77,7 @@ final class ReaderPool: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// Renews a parked reader: its slot, or -1 when that was not to be had at once. Never waits.
+  /// Renews a parked reader: its slot, or -1 when that was not to be had at once, or does not show a commit of the data file. Never waits.
   @inline(__always)
   func begin() -> Int {
     lock.lock()
@@ -90,8 +90,10 @@ final class ReaderPool: @unchecked Sendable {
     state.pointee.parkedCount &-= 1
     state.pointee.sections &+= 1
     slots[slot].thread = SystemThread.current
+    let environment = state.pointee.environment
     lock.unlock()
-    if mdb_txn_renew(slots[slot].transaction) == 0 { return slot }
+    let transaction = slots[slot].transaction
+    if mdb_txn_renew(transaction) == 0, LastCommit.isBase(of: transaction, environment) { return slot }
     abandon(slot)
     return -1
   }

@@ -13,7 +13,7 @@ public class AttributeDescription: PropertyDescription, @unchecked Sendable {
   }
   /// What a new object starts with. Must fit ``attributeType``; checked when the model is taken into use. Of a transformable attribute a value
   /// that its transformer takes, which it is asked when a store is attached.
-  public var defaultValue: Any? { willSet { requireMutable("defaultValue") } }
+  @_disfavoredOverload public var defaultValue: Any? { willSet { requireMutable("defaultValue") } }
   /// Core Data's wish to keep large data outside the row. Rows here always do so from 1,024 bytes on; the flag
   /// is carried along.
   public var allowsExternalBinaryDataStorage = false {

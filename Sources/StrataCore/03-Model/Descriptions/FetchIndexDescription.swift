@@ -2,7 +2,7 @@ import Foundation
 
 /// An index of an entity. Core Data's `NSFetchIndexDescription`. Not part of version hashes (rule 346).
 ///
-/// Mutable until the model is taken into use (rule 298).
+/// Mutable until the model is taken into use (rule 298). Equal are indexes of one name, with equal elements and the same predicate, of whatever entity: ``isEqual(_:)``.
 public final class FetchIndexDescription: NSObject, @unchecked Sendable {
   // @unchecked Sendable: see PropertyDescription.
 
@@ -37,6 +37,16 @@ public final class FetchIndexDescription: NSObject, @unchecked Sendable {
     self.init(name: name, elements: attributes.map { FetchIndexElementDescription(propertyName: $0) })
   }
 
+  /// Whether `object` is an index of the same name, with equal elements in the same order and the same predicate. Which entity has it does not count.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? FetchIndexDescription else { return false }
+    return self === other
+      || name == other.name && elements == other.elements && condition == other.condition
+  }
+
+  /// That of the name: an index is not to be renamed while it is in a set.
+  public override var hash: Int { name.hashValue }
+
   private func adopt() {
     for element in elements { element.indexDescription = self }
   }
@@ -66,7 +76,8 @@ public enum FetchIndexElementType: UInt, Sendable {
 
 /// One property of an index.
 ///
-/// Mutable until the model is taken into use (rule 298).
+/// Mutable until the model is taken into use (rule 298). Equal are elements over properties of one name, stored in the same way and in the same direction, in whatever index:
+/// ``isEqual(_:)``.
 public final class FetchIndexElementDescription: NSObject, @unchecked Sendable {
   // @unchecked Sendable: see PropertyDescription.
 
@@ -99,6 +110,17 @@ public final class FetchIndexElementDescription: NSObject, @unchecked Sendable {
     self.isAscending = isAscending
     super.init()
   }
+
+  /// Whether `object` is an element over a property of the same name, stored in the same way and in the same direction. Which index has it does not count.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? FetchIndexElementDescription else { return false }
+    return self === other
+      || propertyName == other.propertyName && collationType == other.collationType
+        && isAscending == other.isAscending
+  }
+
+  /// That of the property's name.
+  public override var hash: Int { propertyName.hashValue }
 
   /// The indexed property; nil while the entity has none of that name.
   public var property: PropertyDescription? {

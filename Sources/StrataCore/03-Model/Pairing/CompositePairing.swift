@@ -61,9 +61,11 @@ struct CompositePairing {
     } else {
       becomesMandatory = old.isOptional && !new.isOptional
     }
-    return becomesMandatory && !new.hasDefaultValue
-      ? "becomes mandatory, and has no default value" : nil
+    return becomesMandatory && !new.hasDefaultValue ? Self.becomesMandatory : nil
   }
+
+  /// The end of a sentence about an attribute of which values may be missing from now on.
+  static let becomesMandatory = "becomes mandatory, and has no default value"
 }
 
 extension ModelPairing {

@@ -59,8 +59,8 @@ public struct CodableTransformer<Value: Codable & Sendable>: AttributeTransforme
   /// A transformer for `Value`.
   public init() {}
 
-  /// The JSON of `value`.
-  /// - Throws: an error that names both types when `value` is not a `Value`; `EncodingError`.
+  /// The JSON of `value`. A `Decimal` that is no number stands in it as `NaN`, which only JSON5 has.
+  /// - Throws: an error that names both types when `value` is not a `Value`; an error for what is nested too deeply to be read again; `EncodingError`.
   public func transform(_ value: Any) throws -> Data {
     try CodableBytes.transform(value, of: Value.self)
   }
@@ -83,7 +83,10 @@ package enum CodableBytes {
     // Not in Apple's default form, which has no NaN.
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    return try encoder.encode([value])
+    let data = try encoder.encode([value])
+    // It could not be read again. In a short text there is no room for so many brackets.
+    guard data.count <= BoundedJSON.limit || BoundedJSON.isBounded(data) else { throw BoundedJSON.TooDeep() }
+    return data
   }
 
   package static func reverse<Value: Codable>(_ data: Data, of type: Value.Type) throws -> Any {
@@ -91,7 +94,13 @@ package enum CodableBytes {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    let values = try decoder.decode([Value].self, from: data)
+    let values: [Value]
+    do { values = try decoder.decode([Value].self, from: data) } catch {
+      // Foundation writes NaN for a Decimal that is no number, and reads it as JSON5 alone.
+      guard BoundedJSON.holdsNaN(data) else { throw error }
+      decoder.allowsJSON5 = true
+      values = try decoder.decode([Value].self, from: data)
+    }
     guard values.count == 1 else { throw UnsuitableValue(values, wanted: "one \(Value.self)") }
     return values[0]
   }
@@ -141,5 +150,5 @@ struct UnsuitableValue: Error, CustomStringConvertible, LocalizedError {
   let description: String
   var errorDescription: String? { description }
 
-  init(_ value: Any, wanted: String) { description = "A \(type(of: value)) is no \(wanted)." }
+  init(_ value: Any, wanted: String) { description = "A value of type \(type(of: value)) is no \(wanted)." }
 }

@@ -32,8 +32,14 @@ package enum FoundationCollections {
     }
   }
 
-  /// `value` as a `Value`: a cast that is right for sets and dictionaries, too.
+  /// `value` as a `Value`: a cast that is right for sets and dictionaries, too, and for protocols that Foundation's classes conform to.
   package static func cast<Value>(_ value: Any, as type: Value.Type) -> Value? {
+    if let value = unbridged(value, as: type) { return value }
+    return bridged(value, as: type)
+  }
+
+  /// `value` as a `Value`, if it is one or holds what fills one: no object is made of a number or a string for the sake of a protocol.
+  package static func unbridged<Value>(_ value: Any, as type: Value.Type) -> Value? {
     guard Swift.type(of: value) is NSObject.Type, type is any FilledByCasts.Type else {
       return value as? Value
     }

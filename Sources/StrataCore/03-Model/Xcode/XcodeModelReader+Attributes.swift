@@ -107,8 +107,27 @@ extension XcodeModelReader {
   private mutating func readDefault(
     of element: XcodeElement, _ type: AttributeType, _ place: String
   ) -> AttributeValue? {
-    let key = type == .date ? "defaultDateTimeInterval" : "defaultValueString"
-    return readValue(key, besides: "defaultValueString", of: element, type, place)
+    let words = "defaultValueString"
+    let key = type == .date ? "defaultDateTimeInterval" : words
+    let hasKey = element.attributes[key] != nil
+    if let text = self.text(words, of: element), isIgnored(text, type, hasKey: hasKey) {
+      let reason = type == .date ? "without \(key)" : "which is no \(type)"
+      Diagnostics.write(
+        "\(file), line \(element.line): \(place) has \(words)=\(quoted(text)), \(reason): it has no default value.",
+        .warning)
+      return nil
+    }
+    return readValue(key, besides: words, of: element, type, place)
+  }
+
+  /// Whether a default value is one that Xcode takes and builds no default from: words for a UUID that are none, and those for a date
+  /// without its seconds.
+  private func isIgnored(_ text: String, _ type: AttributeType, hasKey: Bool) -> Bool {
+    switch type {
+    case .uuid: AttributeValue(xcodeText: text, type: type) == nil
+    case .date: !hasKey
+    default: false
+    }
   }
 
   private mutating func readRules(

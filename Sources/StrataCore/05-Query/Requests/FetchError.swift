@@ -30,8 +30,8 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case needsDictionaries(String)
     /// A column is a to-many relationship: a row of values has one value for each column (rule 96).
     case toManyColumn
-    /// A column of a grouped request is neither grouped by, nor computed from what is grouped by, literals and aggregates
-    /// (rule 98). The payload is its text.
+    /// A column of a grouped request is neither grouped by, nor computed from what is grouped by, literals and aggregates, nor
+    /// computed from values of one row alone (rule 98). The payload is its text.
     case ungroupedColumn(String)
     /// Two columns have the same name.
     case twoColumns
@@ -150,7 +150,7 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
         "\(place) is a to-many relationship and cannot be a column; aggregate it in an expression, with @count say."
     case .ungroupedColumn(let text):
       return
-        "The column “\(key ?? "")” of \(entityName), \(text), is neither grouped by nor an aggregate nor a literal."
+        "The column “\(key ?? "")” of \(entityName), \(text), is neither grouped by nor an aggregate nor a literal; group by it, or make one value of those of a group, with max say."
     case .twoColumns: return "Two columns of \(entityName) are called “\(key ?? "")”."
     case .wrongResult(let expected, let found):
       return "The column “\(key ?? "")” of \(entityName) is of type \(expected) and cannot hold \(found)."

@@ -44,9 +44,9 @@ public struct FetchComparison: Sendable, Hashable {
   public enum Quantifier: UInt8, Sendable, Hashable, CaseIterable {
     /// The one value there is.
     case direct
-    /// At least one. False when there are none.
+    /// At least one. False when there are none. Of a side that is one value it is that value.
     case any
-    /// Each of them. True when there are none.
+    /// Each of them. True when there are none. A side that is one value is refused.
     case all
   }
 

@@ -18,7 +18,8 @@ public struct FetchSort: Sendable, Hashable {
   /// Sorts by the attribute `key`.
   ///
   /// - Parameters:
-  ///   - key: The name of a stored attribute, perhaps behind to-one relationships: `author.name`. `objectID` and `self` are the order of primary keys.
+  ///   - key: The name of a stored attribute, perhaps behind to-one relationships: `author.name`. `objectID` and `self` are the order of primary keys. Keys of
+  ///     values that have the attribute's order may follow: `page.absoluteString`, `born.timeIntervalSinceReferenceDate`, `number.UUIDString`.
   ///   - ascending: Whether the smallest value comes first.
   ///   - comparator: How texts are ordered; a request that asks it of an attribute that is no text fails with ``FetchError``.
   public init(_ key: String, ascending: Bool = true, comparator: TextCollation = .bytes) {
@@ -41,6 +42,16 @@ public struct FetchSort: Sendable, Hashable {
     guard let property else { return self }
     return FetchSort(
       try property.name(property.keyPath, entity, schema), ascending: ascending, comparator: comparator)
+  }
+
+  /// The same by the attribute itself, where the key is one of its value that has its order: `source` for `source.absoluteString`.
+  func byAttribute(_ entity: EntitySchema, _ schema: Schema) -> FetchSort {
+    let keys = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard keys.count > 1, let last = keys.last, ValueKeys.contains(last),
+      let path = try? ResolvedPath(keys.dropLast(), from: entity, schema: schema),
+      let attribute = path.attribute, ValueKeys.keepsOrder(last, of: attribute.type)
+    else { return self }
+    return FetchSort(path.words, ascending: ascending, comparator: comparator)
   }
 
   /// The key path that it was made with.

@@ -12,6 +12,7 @@ extension PredicateResolver {
     if comparison.quantifier != .direct || comparison.operation == .contains { left = Self.manyIfNamed(left) }
     let words = "\(comparison)"
     var comparison = comparison
+    if !left.type.isMany { comparison.quantifier = quantifierOfOne(comparison.quantifier) }
     // One object contains another when it is the same.
     if comparison.operation == .contains, left.type.isObject, right.type.isObject, !right.type.isMany,
       !left.type.isMany || comparison.quantifier != .direct

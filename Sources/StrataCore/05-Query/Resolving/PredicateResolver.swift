@@ -10,6 +10,8 @@ struct PredicateResolver {
   private(set) var scopes: [Scope]
   /// Whether an aggregate may be of one value per object, for the rows of a group.
   var allowsGroups = false
+  /// Whether `ALL` may be of one value, too: it stands for an `ANY` whose comparison is negated.
+  private var takesAllOfOne = false
   /// The moment that `now()` is.
   let now: Date
   /// How deep predicates may be nested: whatever walks them recurses, on stacks of half a megabyte too, as secondary threads of
@@ -39,6 +41,7 @@ struct PredicateResolver {
   func inside(_ variable: String, _ entity: EntitySchema) -> PredicateResolver {
     var copy = self
     copy.scopes.append(Scope(variable: variable, entity: entity))
+    copy.takesAllOfOne = false
     return copy
   }
 
@@ -52,9 +55,19 @@ struct PredicateResolver {
     case .foundation(let predicate): return try resolve(predicate.translate(entity, schema), depth: depth + 1)
     case .and(let parts): return .conjunction(try parts.map { try resolve($0, depth: depth + 1) })
     case .or(let parts): return .disjunction(try parts.map { try resolve($0, depth: depth + 1) })
+    case .not(.compare(let comparison)) where comparison.quantifier == .all:
+      // “ANY x NOT IN {…}” is kept as NOT (ALL x IN {…}).
+      var copy = self
+      copy.takesAllOfOne = true
+      return try copy.resolve(comparison, depth: depth + 1).negated
     case .not(let part): return try resolve(part, depth: depth + 1).negated
     case .compare(let comparison): return try resolve(comparison, depth: depth + 1)
     }
+  }
+
+  /// Of one value, `ANY` is that value, as with Core Data's SQLite stores.
+  func quantifierOfOne(_ quantifier: FetchComparison.Quantifier) -> FetchComparison.Quantifier {
+    quantifier == .any || takesAllOfOne ? .direct : quantifier
   }
 
   func checkDepth(_ depth: Int) throws {
@@ -165,7 +178,10 @@ extension PredicateResolver {
       guard operation == .contains, path.attribute == nil else { throw path.error(.toManyKey) }
       (quantifier, operation) = (.any, .equal)
     }
-    if !path.isMany, quantifier != .direct { throw fault(.notMany("\(comparison)")) }
+    if !path.isMany {
+      quantifier = quantifierOfOne(quantifier)
+      if quantifier != .direct { throw fault(.notMany("\(comparison)")) }
+    }
     // “$flight CONTAINS %@” of one object, as sub-queries have it: that it is this one.
     if operation == .contains, path.attribute == nil, case .objects(_, isList: false) = operand {
       operation = .equal

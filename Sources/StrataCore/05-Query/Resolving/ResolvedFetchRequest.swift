@@ -64,7 +64,9 @@ package struct ResolvedFetchRequest: Sendable {
     sorts = []
     for sort in request.sortDescriptors {
       // What stands behind the object itself decides nothing, and must have an order all the same.
-      let resolved = try FetchError.locating(.sortKey(sort.key)) { try ResolvedSort(sort, resolver) }
+      let resolved = try FetchError.locating(.sortKey(sort.key)) {
+        try ResolvedSort(sort.named(entity, schema).byAttribute(entity, schema), resolver)
+      }
       if sortsByKey { continue }
       if let resolved {
         sorts.append(resolved)

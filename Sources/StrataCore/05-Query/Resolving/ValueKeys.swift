@@ -32,6 +32,23 @@ enum ValueKeys {
     }
   }
 
+  /// Whether what `key` makes of values of `type` has their order, and tells as many of them apart.
+  static func keepsOrder(_ key: String, of type: AttributeType) -> Bool {
+    let wholes: Set<String> = ["integerValue", "longValue", "longLongValue"]
+    return switch type {
+    case .uri: key == "absoluteString"
+    case .uuid: key == "UUIDString"
+    case .date: key == "timeIntervalSinceReferenceDate" || key == "timeIntervalSince1970"
+    case .integer16: wholes.union(["shortValue", "intValue", "floatValue", "doubleValue"]).contains(key)
+    case .integer32: wholes.union(["intValue", "doubleValue"]).contains(key)
+    case .integer64: wholes.contains(key)
+    case .float: key == "floatValue" || key == "doubleValue"
+    case .double: key == "doubleValue"
+    case .boolean: key == "boolValue" || key == "intValue" || wholes.contains(key)
+    default: false
+    }
+  }
+
   private static func text(_ key: String, _ value: FetchExpression) -> FetchExpression? {
     switch key {
     case "length": .function(.length, [value])

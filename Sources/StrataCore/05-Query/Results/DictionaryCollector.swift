@@ -16,11 +16,15 @@ package final class DictionaryCollector {
   /// Counts what is looked at, for those who want to know.
   var counters: FetchCounters?
 
-  /// A row of the result, or the keys of a group; behind them what it is sorted by.
+  /// A row of the result, and behind it what it is sorted by; or the keys and samples of a group.
   private var rows: ContiguousArray<[FetchedDictionary.Value]> = []
   /// Of all groups, one after the other.
   private var accumulators: ContiguousArray<AggregateAccumulator> = []
   private var skipped = 0
+  /// Whether the samples of the one group of a request without keys are there.
+  private var hasSamples = false
+  /// The sources whose values a group begins with: its keys and samples.
+  private let groupSources: [Int]
   /// What a source of the row at hand has come to.
   private var values: [FetchedDictionary.Value]
   /// The same for sources of several values, which are members of the row.
@@ -33,7 +37,10 @@ package final class DictionaryCollector {
     values = Array(repeating: .null, count: request.sources.count)
     members = Array(repeating: [], count: request.sources.count)
     isMany = request.sources.map(\.type.isMany)
-    if request.isGrouped, request.keys.isEmpty { addGroup([]) }
+    groupSources = request.keys + request.samples
+    if request.isGrouped, request.keys.isEmpty {
+      addGroup(Array(repeating: .null, count: request.samples.count))
+    }
   }
 
   /// The rows that follow are of a store whose references `identifier` understands.
@@ -123,7 +130,10 @@ package final class DictionaryCollector {
     if !request.keys.isEmpty {
       let found = seen.number(of: request.keys.lazy.map { self.values[$0] })
       number = found.number
-      if found.isNew { addGroup(request.keys.map { values[$0] }) }
+      if found.isNew { addGroup(groupSources.map { values[$0] }) }
+    } else if !hasSamples {
+      hasSamples = true
+      rows[0] = groupSources.map { values[$0] }
     }
     let first = number * request.aggregates.count
     for (place, aggregate) in request.aggregates.enumerated() {
@@ -143,8 +153,8 @@ package final class DictionaryCollector {
     return true
   }
 
-  private func addGroup(_ keys: [FetchedDictionary.Value]) {
-    rows.append(keys)
+  private func addGroup(_ values: [FetchedDictionary.Value]) {
+    rows.append(values)
     for aggregate in request.aggregates {
       accumulators.append(AggregateAccumulator(aggregate.function, zero: aggregate.zero))
     }
@@ -255,6 +265,7 @@ struct BoundSources {
 
 /// What is known of one group: evaluates what is computed from it.
 private struct GroupValues {
+  /// The samples behind them.
   let keys: [FetchedDictionary.Value]
   let aggregates: [AttributeValue]
   let request: ResolvedDictionaryRequest

@@ -12,7 +12,7 @@ extension ResolvedDictionaryRequest {
   /// What answers a request whose columns are made of such aggregates only, one for each, in a store that has the indexes; nil for
   /// every other request.
   var ends: [End]? {
-    guard isGrouped, keys.isEmpty, !aggregates.isEmpty else { return nil }
+    guard isGrouped, keys.isEmpty, samples.isEmpty, !aggregates.isEmpty else { return nil }
     var ends: [End] = []
     for aggregate in aggregates {
       guard let source = aggregate.source.map({ sources[$0] }) else {

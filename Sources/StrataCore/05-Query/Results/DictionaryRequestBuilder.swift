@@ -18,6 +18,8 @@ struct DictionaryRequestBuilder {
   private(set) var outputs: [ResolvedDictionaryRequest.Output] = []
   private(set) var sources: [ResolvedDictionaryRequest.Source] = []
   private(set) var keys: [Int] = []
+  /// The sources of which a group has the value of one of its rows.
+  private(set) var samples: [Int] = []
   private(set) var aggregates: [ResolvedDictionaryRequest.Aggregate] = []
   private(set) var isGrouped = false
   private(set) var having: FetchPredicate?
@@ -33,7 +35,7 @@ struct DictionaryRequestBuilder {
     wanted =
       request.propertiesToFetch.isEmpty ? Self.allAttributes(of: entity) : request.propertiesToFetch
     havingPredicate = request.havingPredicate
-    sortDescriptors = request.sortDescriptors
+    sortDescriptors = request.sortDescriptors.map { $0.byAttribute(entity, schema) }
     isDistinct = request.returnsDistinctResults && !request.propertiesToFetch.isEmpty
     self.entity = entity
     self.schema = schema
@@ -224,13 +226,19 @@ struct DictionaryRequestBuilder {
     return aggregates.count - 1
   }
 
-  /// A column of a grouped request: a key, an aggregate, or computed from those (rule 98).
+  /// A column of a grouped request: a key, an aggregate, computed from those, or computed from the values of one row of the group (rule 98).
   private mutating func groupedOutput(
     _ expression: FetchExpression, _ name: String
   ) throws -> ResolvedDictionaryRequest.Output {
     if let key = keyExpressions.firstIndex(of: expression) { return .key(key) }
     if let (function, values) = try groupAggregate(expression) {
       return .aggregate(try number(ofAggregate: function, values, expression))
+    }
+    if try isComputedFromRows(expression) {
+      let source = try source(expression, name)
+      let place = samples.firstIndex(of: source) ?? samples.count
+      if place == samples.count { samples.append(source) }
+      return .key(keys.count + place)
     }
     return .computed(
       try expression.rewritten { part, bound in
@@ -239,6 +247,31 @@ struct DictionaryRequestBuilder {
         if part == .evaluatedObject { throw self.fault(.ungroupedColumn("\(expression)"), name) }
         return nil
       })
+  }
+
+  /// Whether a column is computed from values of the rows that are not grouped by, and from no aggregate. A key path alone is none: what it
+  /// names has to be grouped by.
+  private func isComputedFromRows(_ expression: FetchExpression) throws -> Bool {
+    switch expression {
+    case .keyPath, .evaluatedObject: return false
+    default: break
+    }
+    var readsRows = false
+    var readsGroups = false
+    _ = try expression.rewritten { part, bound in
+      if keyExpressions.contains(part) { return part }
+      if bound.isEmpty, try groupAggregate(part) != nil {
+        readsGroups = true
+        return part
+      }
+      switch part {
+      case .keyPath, .evaluatedObject:
+        readsRows = true
+        return part
+      default: return nil
+      }
+    }
+    return readsRows && !readsGroups
   }
 
   /// The variable that stands for a part of a computed column: of what is grouped by, or of an aggregate.

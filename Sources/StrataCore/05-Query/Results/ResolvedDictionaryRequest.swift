@@ -11,7 +11,7 @@ struct ResolvedDictionaryRequest: Sendable {
   enum Output: Sendable, Hashable {
     /// Of a request without groups: the source of that number.
     case source(Int)
-    /// What the rows are grouped by, by number.
+    /// What the rows are grouped by, by number; behind all of that the samples.
     case key(Int)
     /// One value of the rows of a group, by number.
     case aggregate(Int)
@@ -55,6 +55,8 @@ struct ResolvedDictionaryRequest: Sendable {
   let sources: [Source]
   /// The sources that rows are grouped by.
   let keys: [Int]
+  /// The sources of which a group has the value of its first row, in the order in which the rows come; nil where it has no row.
+  let samples: [Int]
   let aggregates: [Aggregate]
   /// Whether rows become groups; without keys, one.
   let isGrouped: Bool
@@ -105,6 +107,7 @@ struct ResolvedDictionaryRequest: Sendable {
     outputs = builder.outputs
     sources = builder.sources
     keys = builder.keys
+    samples = builder.samples
     aggregates = builder.aggregates
     isGrouped = builder.isGrouped
     having = builder.having

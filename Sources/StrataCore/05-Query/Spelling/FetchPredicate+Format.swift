@@ -1,3 +1,5 @@
+import Foundation
+
 extension FetchPredicate {
   /// A predicate written as text, with Core Data's grammar; see Docs/Queries.md.
   ///
@@ -21,11 +23,14 @@ extension FetchPredicate {
     self = try FormatParser.predicate(format, argumentArray ?? [])
   }
 
-  /// A predicate written as text without arguments, whose `OBJECTS('…')` names objects as `objects` reads them.
+  /// A predicate written as text without arguments, whose `OBJECTS('…')` names objects as `objects` reads them, and whose `CAST('…', 'date')` is the date that `dates` reads.
   ///
   /// - Throws: ``PredicateSyntaxError``; what `objects` throws.
-  package init(format: String, objects: @escaping (String) throws -> ManagedObjectID) throws {
-    self = try FormatParser.predicate(format, [], objects: objects)
+  package init(
+    format: String, dates: @escaping (String) -> Date?,
+    objects: @escaping (String) throws -> ManagedObjectID
+  ) throws {
+    self = try FormatParser.predicate(format, [], objects: objects, dates: dates)
   }
 
   /// A predicate for memory: its functions may be those of ``MemoryCall``, which no store resolves.

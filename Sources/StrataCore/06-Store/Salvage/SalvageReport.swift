@@ -69,23 +69,49 @@ public struct SalvageReport: Sendable, CustomStringConvertible {
   }
 
   public var description: String {
-    var lines = rowCounts.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value) rows" }
+    func counted(_ count: Int, _ one: String, _ many: String) -> String {
+      "\(count) \(count == 1 ? one : many)"
+    }
+    var lines = rowCounts.sorted { $0.key < $1.key }.map { "\($0.key): \(counted($0.value, "row", "rows"))" }
     if looseRowCount > 0 {
-      lines.append("\(looseRowCount) of them from loose pages: they may be out of date.")
+      lines.append(
+        counted(
+          looseRowCount, "of them from a loose page: it may be out of date.",
+          "of them from loose pages: they may be out of date."))
     }
-    if damagedEntryCount > 0 { lines.append("\(damagedEntryCount) rows are damaged.") }
-    if !lostValues.isEmpty { lines.append("\(lostValues.count) large values are lost.") }
+    if damagedEntryCount > 0 {
+      lines.append(counted(damagedEntryCount, "row is damaged.", "rows are damaged."))
+    }
+    if !lostValues.isEmpty {
+      lines.append(counted(lostValues.count, "large value is lost.", "large values are lost."))
+    }
     if lostReferenceCount > 0 {
-      lines.append("\(lostReferenceCount) references led to rows that are not back and are nil now.")
+      lines.append(
+        counted(
+          lostReferenceCount, "reference led to a row that is not back and is nil now.",
+          "references led to rows that are not back and are nil now."))
     }
-    if lostEdgeCount > 0 { lines.append("\(lostEdgeCount) members of relationships are not back.") }
+    if lostEdgeCount > 0 {
+      lines.append(
+        counted(
+          lostEdgeCount, "member of a relationship is not back.", "members of relationships are not back."))
+    }
     if looseEdgeCount > 0 {
       lines.append(
-        "\(looseEdgeCount) members of relationships are from loose pages: they may be out of date.")
+        counted(
+          looseEdgeCount, "member of a relationship is from a loose page: it may be out of date.",
+          "members of relationships are from loose pages: they may be out of date."))
     }
     if hasDamagedEdges { lines.append("Some relationships may lack members.") }
-    if !leftOutRows.isEmpty { lines.append("\(leftOutRows.count) rows contradict others and were left out.") }
-    if !unreadablePages.isEmpty { lines.append("\(unreadablePages.count) pages are unreadable.") }
+    if !leftOutRows.isEmpty {
+      lines.append(
+        counted(
+          leftOutRows.count, "row contradicts others and was left out.",
+          "rows contradict others and were left out."))
+    }
+    if !unreadablePages.isEmpty {
+      lines.append(counted(unreadablePages.count, "page is unreadable.", "pages are unreadable."))
+    }
     if guessedCodes {
       lines.append("The store had lost the codes of its entities; the model's order was assumed.")
     }

@@ -9,7 +9,7 @@ package struct LossPlan: Sendable {
     package let kind: Kind
     /// `Entity`, `Entity.attribute` or `Entity.relationship`, as the store's model has them; of an inherited property the entity that declares it.
     package let name: String
-    /// The names by which it may be permitted: that one; of a property also with the object's own entity; the relationship's inverse.
+    /// The names by which it may be permitted: that one; of a property also with the object's own entity; the composites that an element is part of; the relationship's inverse.
     package let permittedBy: Set<String>
   }
 
@@ -41,8 +41,11 @@ package struct LossPlan: Sendable {
         continue
       }
       for slot in Self.lostSlots(entity, target) {
-        let name = entity.attributes[slot].name
-        add(.value, Self.declared(slot, entity), ["\(entity.name).\(name)"], .slot(slot))
+        let (name, declared) = (entity.attributes[slot].name, Self.declared(slot, entity))
+        let own = "\(entity.name).\(name)"
+        // Of an element also what it is an element of.
+        let wholes = Self.composites(of: own, name) + Self.composites(of: declared, name)
+        add(.value, declared, [own] + wholes, .slot(slot))
       }
       for relationship in entity.relationships where !relationship.isTransient {
         let inverse = relationship.inverse.map { plan.source.relationships[$0] }
@@ -78,6 +81,14 @@ package struct LossPlan: Sendable {
       let attribute = entity.attributes[slot]
       return attribute.relationship == nil && !attribute.isTransient && slot != entity.baselineSlot
         && !entity.derivedSlots.contains(slot) && !taken.contains(slot)
+    }
+  }
+
+  /// `Entity.address` and `Entity.address.place` of `Entity.address.place.latitude`, whose key path is `path`.
+  private static func composites(of name: String, _ path: String) -> [String] {
+    let keys = path.split(separator: ".", omittingEmptySubsequences: false)
+    return keys.indices.dropFirst().map { place in
+      String(name.dropLast(keys[place...].reduce(0) { $0 + $1.count + 1 }))
     }
   }
 

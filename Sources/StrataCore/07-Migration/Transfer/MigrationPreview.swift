@@ -16,7 +16,7 @@ package struct MigrationPreview: Sendable {
   package let isSame: Bool
   /// What differs, a sentence for each entity.
   package let differences: [String]
-  /// Why the migration cannot be inferred; empty when it can.
+  /// Why the migration cannot be inferred, or which values objects lack that they must have; empty when it can be made.
   package let reasons: [String]
   /// What happens to each entity, with the number of the store's objects of it, those of subentities left out.
   package let entities: [(change: InferredMappingModel.Entity, objectCount: Int)]
@@ -38,12 +38,22 @@ package struct MigrationPreview: Sendable {
     isSame = hashes == wanted
     differences = isSame ? [] : ModelDifference.sentences(from: source.model, to: model)
     let pairing = ModelPairing(source.model, model, held: held)
-    reasons = isSame ? [] : InferenceCheck(pairing).reasons()
-    guard !isSame, reasons.isEmpty else {
-      (entities, losses, rewriting) = ([], [], nil)
+    let obstacles = isSame ? [] : InferenceCheck(pairing).reasonsBesidesRows()
+    guard !isSame, obstacles.isEmpty else {
+      (reasons, entities, losses, rewriting) = (obstacles, [], [], nil)
       return
     }
     let plan = try MigrationPlan(pairing, from: source, holding: held, to: destination)
+    let hasNeeded = plan.entities.contains { $0?.needed.isEmpty == false }
+    reasons =
+      hasNeeded
+      ? try MissingValues(
+        in: SourceRows(plan: plan, snapshot: try window.inFile().snapshot), BatchProgress()
+      ).reasons : []
+    if !reasons.isEmpty {
+      (entities, losses, rewriting) = ([], [], nil)
+      return
+    }
     let lossPlan = LossPlan(pairing, plan)
     rewriting = try Self.obstacle(window, pairing, plan, lossPlan)
     var count = LossCount(
@@ -117,7 +127,7 @@ package struct ModelComparison: Sendable {
   package let isSame: Bool
   /// What differs, a sentence for each entity.
   package let differences: [String]
-  /// Why a migration cannot be inferred.
+  /// Why a migration cannot be inferred, whatever objects there are.
   package let reasons: [String]
   /// What happens to each entity, in words.
   package let changes: [String]

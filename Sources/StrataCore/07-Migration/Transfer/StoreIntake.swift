@@ -234,6 +234,24 @@ package final class StoreIntake {
     if members.count >= Self.membersPerStep { try flush() }
   }
 
+  /// Sees to it that an owner is there of whose members nothing is said. With `settlesMembers`, as for those of whose members something is.
+  /// - Throws: ``Refusal``, perhaps about an earlier line; ``StorageError``.
+  package func requireOwner(_ owner: ObjectAddress, of relationship: RelationshipSchema, line: Int) throws {
+    if !settlesMembers { return }
+    try settleSteps()
+    let (key, hierarchy) = (try shifted(owner, line), schema.entities[owner.entity].hierarchyNumber)
+    let isThere = try store.read { reader, transaction in
+      try reader.row(key, of: hierarchy, transaction)?.entity == owner.entity
+    }
+    if isThere { return }
+    var refusal = Refusal(
+      line: line,
+      "\(name(owner)) cannot have \(relationship.name): there is no object \(name(owner)) in an earlier line."
+    )
+    refusal.isLink = true
+    throw refusal
+  }
+
   /// The first hundred members that were left out because their own rows contradict them, and how many there were; each is told once.
   package func takeLeftOut() -> (first: [Refusal], count: Int) {
     defer { (leftOut, leftOutCount) = ([], 0) }

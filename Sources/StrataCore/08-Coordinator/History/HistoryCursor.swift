@@ -60,10 +60,14 @@ final class HistoryCursor {
 /// Makes changes of what a store keeps of them.
 struct HistoryChangeMaker {
   private let binding: StoreBinding
+  private let speaksFoundation: Bool
   /// Changes of one transaction are numbered within so many.
   private static let numbersPerTransaction: Int64 = 1 << 28
 
-  init(_ binding: StoreBinding) { self.binding = binding }
+  init(_ binding: StoreBinding, speaksFoundation: Bool) {
+    self.binding = binding
+    self.speaksFoundation = speaksFoundation
+  }
 
   func changes(
     of stored: StoredHistoryTransaction, _ transaction: PersistentHistoryTransaction
@@ -100,7 +104,7 @@ struct HistoryChangeMaker {
     var result: [String: Any] = [:]
     for (name, value) in values {
       let slot = bound.entity.attributes.first { $0.name == name }
-      guard let any = slot.map({ handedOut(value, $0, bound) }) ?? value.anyValue else { continue }
+      guard let any = slot.map({ handedOut(value, $0, bound) }) ?? handedOut(value) else { continue }
       Self.put(any, name.split(separator: ".").map(String.init)[...], into: &result)
     }
     return result
@@ -114,7 +118,11 @@ struct HistoryChangeMaker {
     {
       return made
     }
-    return value.anyValue
+    return handedOut(value)
+  }
+
+  private func handedOut(_ value: AttributeValue) -> Any? {
+    speaksFoundation ? value.foundationValue : value.anyValue
   }
 
   /// Elements of composite attributes lie in dictionaries.

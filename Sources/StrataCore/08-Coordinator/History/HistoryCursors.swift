@@ -142,7 +142,8 @@ final class HistoryCursors {
         : PersistentHistoryToken(positions)
       var isWanted = true
       let transaction = try PersistentHistoryTransaction(stored, storeIdentifier: store, token: token) {
-        guard let changes = HistoryChangeMaker(cursor.binding).changes(of: stored, $0) else { return nil }
+        let maker = HistoryChangeMaker(cursor.binding, speaksFoundation: request.speaksFoundation)
+        guard let changes = maker.changes(of: stored, $0) else { return nil }
         guard let changeCondition else { return changes }
         let wanted = try changes.filter { try changeCondition.isTrue($0) }
         isWanted = !wanted.isEmpty

@@ -60,6 +60,8 @@ public struct PersistentHistoryRequest: Sendable {
   package var below: UInt64?
   /// Whether stores that the token does not know are read from their beginning on. Without, they are left out.
   package var includesUnknownStores = false
+  /// Whether numbers in tombstones are `NSNumber`s, as code written for Core Data casts them.
+  package var speaksFoundation = false
   /// The most transactions, or changes if these are asked for; 0 for all. Of a deletion the most transactions, in one store, oldest first.
   public var fetchLimit = 0
   /// How many to leave out at the beginning. A deletion cannot have an offset.

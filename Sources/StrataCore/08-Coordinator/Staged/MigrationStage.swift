@@ -85,7 +85,7 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
   /// Brings the store to `model`. One thread after the other, of this process and of all others.
   ///
   /// - Throws: ``CoreDataError`` 134190 when a step between handlers cannot be inferred, which is found before a handler runs unless the store
-  ///   holds the entities of a configuration; 134504 when the store's version or the model's is in no stage, or a stage's model is not found; 134506 when the stages lead from
+  ///   holds the entities of a configuration; 134110 when objects lack values that the next step needs, which handlers may have given them; 134504 when the store's version or the model's is in no stage, or a stage's model is not found; 134506 when the stages lead from
   ///   `model` to the store's version; 134110 when a custom stage does not begin where the one before it ends; ``StorageError`` `.busy` while another process
   ///   migrates the store, and when this process has it open, which is found before a handler runs; what `LMDBStore.migrate` and the handlers throw. The store is of the last version then that was reached.
   func migrate(
@@ -152,7 +152,7 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
   }
 
   /// What lies between the handlers of custom stages, before the first and behind the last has to be inferred. A step that cannot be is found before the first
-  /// handler runs.
+  /// handler runs. Whether objects have the values that they must have is asked by the step itself: to give them some is what handlers are for.
   private func requireInferable(
     _ work: ArraySlice<MigrationStage>, from store: ManagedObjectModel, to model: ManagedObjectModel
   ) throws {

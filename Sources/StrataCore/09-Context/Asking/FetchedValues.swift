@@ -1,10 +1,9 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Chosen values of the objects of a class that satisfy a condition, as tuples. No object is made or registered.
+  /// Chosen values of the objects of a class that satisfy a condition, as tuples of two or more; of one value there is a fetch of its own. No object is made or registered.
   ///
   ///     for (title, pages) in try context.fetch(Book.self, values: \.title, \.pages, sortedBy: .reverse(\.pages)) { print(title, pages) }
-  ///     let names = try context.fetch(Author.self, values: \.name)      // [String?]
   ///
   /// Each key path leads to a stored attribute, perhaps of an object that to-one relationships lead to (`\.author?.name`), or to an `objectID`. The values are those
   /// that the class's accessors make of what is stored: enumerations, defaults for nil. As with all rows of values, unsaved changes take no part: what is read is what
@@ -13,7 +12,8 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - type: The class, which one entity of the model has.
-  ///   - first: The first value of each tuple: one at least, so that a fetch of objects is never taken for one of no values.
+  ///   - first: The first value of each tuple.
+  ///   - second: The second one.
   ///   - others: The other values, in their order.
   ///   - condition: What is true of the objects; nil for all objects.
   ///   - order: The sort keys. Without any, the order is unspecified.
@@ -21,12 +21,12 @@ extension ManagedObjectContext {
   ///   - offset: How many are left out before the first.
   ///   - distinct: Whether tuples of equal stored values come once.
   /// - Throws: ``PredicateTranslationError`` for a key path that leads to none of these; what `fetch(_:)` throws for rows of values.
-  public func fetch<T: ManagedObject, First, each Value>(
-    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+  public func fetch<T: ManagedObject, First, Second, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, _ second: KeyPath<T, Second> & Sendable,
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: FetchPredicate? = nil,
     sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(First, repeat each Value)] {
-    try values(condition, order.sorts, limit, offset, distinct, first, repeat each others)
+  ) throws -> [(First, Second, repeat each Value)] {
+    try values(condition, order.sorts, limit, offset, distinct, first, second, repeat each others)
   }
 
   private func values<T: ManagedObject, First, each Value>(
@@ -58,60 +58,146 @@ extension ManagedObjectContext {
   /// The same with a `#Predicate`.
   /// - Throws: ``PredicateTranslationError`` for what no store can look up, naming it; what `fetch(_:)` throws for rows of values.
   @_disfavoredOverload
-  public func fetch<T: ManagedObject, First, each Value>(
-    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+  public func fetch<T: ManagedObject, First, Second, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, _ second: KeyPath<T, Second> & Sendable,
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: Predicate<T>?,
     sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(First, repeat each Value)] {
+  ) throws -> [(First, Second, repeat each Value)] {
     try values(
-      condition.map { FetchPredicate($0) }, order.sorts, limit, offset, distinct, first, repeat each others)
+      condition.map { FetchPredicate($0) }, order.sorts, limit, offset, distinct, first, second,
+      repeat each others)
   }
 
   /// The same in the order of Foundation's sort descriptors.
   /// - Throws: what the fetch in a ``FetchOrder`` throws; ``PredicateTranslationError`` for a sort descriptor that no store knows.
-  public func fetch<T: ManagedObject, First, each Value>(
-    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+  public func fetch<T: ManagedObject, First, Second, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, _ second: KeyPath<T, Second> & Sendable,
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: FetchPredicate? = nil,
     sortedBy order: [SortDescriptor<T>], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(First, repeat each Value)] {
+  ) throws -> [(First, Second, repeat each Value)] {
     try values(
-      condition, FetchOrder(order).sorts, limit, offset, distinct, first, repeat each others)
+      condition, FetchOrder(order).sorts, limit, offset, distinct, first, second, repeat each others)
   }
 
   /// The same with a `#Predicate`, in the order of Foundation's sort descriptors.
   /// - Throws: ``PredicateTranslationError`` for what no store can look up, naming it; what `fetch(_:)` throws for rows of values.
   @_disfavoredOverload
-  public func fetch<T: ManagedObject, First, each Value>(
-    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+  public func fetch<T: ManagedObject, First, Second, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, _ second: KeyPath<T, Second> & Sendable,
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: Predicate<T>?,
     sortedBy order: [SortDescriptor<T>], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(First, repeat each Value)] {
+  ) throws -> [(First, Second, repeat each Value)] {
     try values(
-      condition.map { FetchPredicate($0) }, FetchOrder(order).sorts, limit, offset, distinct, first,
+      condition.map { FetchPredicate($0) }, FetchOrder(order).sorts, limit, offset, distinct, first, second,
       repeat each others)
   }
 
   /// The same in the order of one attribute, small values first: `sortedBy: \.title`.
   /// - Throws: what the fetch in a ``FetchOrder`` throws.
-  public func fetch<T: ManagedObject, Key, First, each Value>(
-    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+  public func fetch<T: ManagedObject, Key, First, Second, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, _ second: KeyPath<T, Second> & Sendable,
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: FetchPredicate? = nil,
     sortedBy order: KeyPath<T, Key> & Sendable, limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(First, repeat each Value)] {
-    try values(condition, [FetchSort(order)], limit, offset, distinct, first, repeat each others)
+  ) throws -> [(First, Second, repeat each Value)] {
+    try values(condition, [FetchSort(order)], limit, offset, distinct, first, second, repeat each others)
   }
 
   /// The same with a `#Predicate`, in the order of one attribute.
   /// - Throws: ``PredicateTranslationError`` for what no store can look up, naming it; what `fetch(_:)` throws for rows of values.
   @_disfavoredOverload
-  public func fetch<T: ManagedObject, Key, First, each Value>(
-    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+  public func fetch<T: ManagedObject, Key, First, Second, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, _ second: KeyPath<T, Second> & Sendable,
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: Predicate<T>?,
     sortedBy order: KeyPath<T, Key> & Sendable, limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(First, repeat each Value)] {
+  ) throws -> [(First, Second, repeat each Value)] {
     try values(
-      condition.map { FetchPredicate($0) }, [FetchSort(order)], limit, offset, distinct, first,
+      condition.map { FetchPredicate($0) }, [FetchSort(order)], limit, offset, distinct, first, second,
       repeat each others)
+  }
+}
+
+extension ManagedObjectContext {
+  /// One chosen value of each of the objects of a class that satisfy a condition. No object is made or registered.
+  ///
+  ///     let names = try context.fetch(Author.self, values: \.name)      // [String?]
+  ///
+  /// What the values are is as in the fetch of several: they are what is in the store, and unsaved changes take no part. On the context's queue.
+  ///
+  /// - Parameters:
+  ///   - type: The class, which one entity of the model has.
+  ///   - first: The value: a stored attribute, perhaps of an object that to-one relationships lead to, or an `objectID`.
+  ///   - condition: What is true of the objects; nil for all objects.
+  ///   - order: The sort keys. Without any, the order is unspecified.
+  ///   - limit: At most this many values; nil for no limit, 0 for none.
+  ///   - offset: How many are left out before the first.
+  ///   - distinct: Whether equal stored values come once.
+  /// - Throws: ``PredicateTranslationError`` for a key path that leads to none of these; what `fetch(_:)` throws for rows of values.
+  public func fetch<T: ManagedObject, First>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, where condition: FetchPredicate? = nil,
+    sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [First] {
+    try column(condition, order.sorts, limit, offset, distinct, first)
+  }
+
+  /// The same with a `#Predicate`.
+  /// - Throws: ``PredicateTranslationError`` for what no store can look up, naming it; what `fetch(_:)` throws for rows of values.
+  @_disfavoredOverload
+  public func fetch<T: ManagedObject, First>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, where condition: Predicate<T>?,
+    sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [First] {
+    try column(
+      condition.map { FetchPredicate($0) }, order.sorts, limit, offset, distinct, first)
+  }
+
+  /// The same in the order of Foundation's sort descriptors.
+  /// - Throws: what the fetch in a ``FetchOrder`` throws; ``PredicateTranslationError`` for a sort descriptor that no store knows.
+  public func fetch<T: ManagedObject, First>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, where condition: FetchPredicate? = nil,
+    sortedBy order: [SortDescriptor<T>], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [First] {
+    try column(
+      condition, FetchOrder(order).sorts, limit, offset, distinct, first)
+  }
+
+  /// The same with a `#Predicate`, in the order of Foundation's sort descriptors.
+  /// - Throws: ``PredicateTranslationError`` for what no store can look up, naming it; what `fetch(_:)` throws for rows of values.
+  @_disfavoredOverload
+  public func fetch<T: ManagedObject, First>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, where condition: Predicate<T>?,
+    sortedBy order: [SortDescriptor<T>], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [First] {
+    try column(
+      condition.map { FetchPredicate($0) }, FetchOrder(order).sorts, limit, offset, distinct, first)
+  }
+
+  /// The same in the order of one attribute, small values first: `sortedBy: \.title`.
+  /// - Throws: what the fetch in a ``FetchOrder`` throws.
+  public func fetch<T: ManagedObject, Key, First>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, where condition: FetchPredicate? = nil,
+    sortedBy order: KeyPath<T, Key> & Sendable, limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [First] {
+    try column(condition, [FetchSort(order)], limit, offset, distinct, first)
+  }
+
+  /// The same with a `#Predicate`, in the order of one attribute.
+  /// - Throws: ``PredicateTranslationError`` for what no store can look up, naming it; what `fetch(_:)` throws for rows of values.
+  @_disfavoredOverload
+  public func fetch<T: ManagedObject, Key, First>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable, where condition: Predicate<T>?,
+    sortedBy order: KeyPath<T, Key> & Sendable, limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [First] {
+    try column(
+      condition.map { FetchPredicate($0) }, [FetchSort(order)], limit, offset, distinct, first)
+  }
+
+  private func column<T: ManagedObject, First>(
+    _ condition: FetchPredicate?, _ order: [FetchSort], _ limit: Int?, _ offset: Int, _ distinct: Bool,
+    _ first: KeyPath<T, First> & Sendable
+  ) throws -> [First] {
+    let asked = try ValueRequest(T.self, in: self, condition, order, limit, offset, distinct)
+    let column = try asked.plan.column(first as KeyPath<T, First>)
+    return try asked.rows { replay in column.value(replay) }
   }
 }
 

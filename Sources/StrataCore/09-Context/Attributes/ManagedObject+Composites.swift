@@ -15,7 +15,7 @@ extension ManagedObject {
       return reported { try transformedValue(slot) }
     default:
       if transients != nil, let refused = refusedValue(slot) { return refused }
-      return entity.attributes[slot].isTransient ? transientValue(slot) : handedOut(storedValue(slot))
+      return entity.attributes[slot].isTransient ? handedOutTransient(slot) : handedOut(storedValue(slot))
     }
   }
 

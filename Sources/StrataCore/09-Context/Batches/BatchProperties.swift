@@ -249,7 +249,8 @@ struct BatchProperties {
 
   private func refusal(_ name: String, _ sentence: String, _ value: Any? = nil) -> CoreDataError {
     var userInfo: [String: Any] = [CoreDataError.Key.validationKey: name]
-    userInfo[CoreDataError.Key.validationValue] = value
+    userInfo[CoreDataError.Key.validationValue] =
+      cutsNumbers ? FoundationNumbers.handedOut(optional: value) : value
     return CoreDataError(.managedObjectValidation, "\(entity.name).\(name) \(sentence).", userInfo: userInfo)
   }
 

@@ -41,12 +41,12 @@ extension ManagedObjectContext {
   {
     let words = words(duplicate, in: store)
     guard case .record(let entity, let key) = duplicate.other, let bound = store.entities[entity] else {
-      return ConstraintConflict(batch: duplicate, words, nil, nil)
+      return ConstraintConflict(batch: duplicate, words, nil, nil, speaksFoundation: speaksFoundation)
     }
     // The error is told all the same when the record cannot be read now.
     let row = try? store.store.row(hierarchy: bound.hierarchyNumber, primaryKey: key)?.snapshot
     let stored = object(with: ManagedObjectID(token: bound.token, primaryKey: key))
-    return ConstraintConflict(batch: duplicate, words, stored, row)
+    return ConstraintConflict(batch: duplicate, words, stored, row, speaksFoundation: speaksFoundation)
   }
 
   private func words(_ duplicate: BatchDuplicates.Duplicate, in store: StoreBinding) -> String {

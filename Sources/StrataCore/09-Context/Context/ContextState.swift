@@ -331,19 +331,28 @@ struct DuplicateState {
   var follower: DuplicateFollower?
   /// While somebody follows: new objects that were merged into others since the last save, in their order.
   private var merged: [MergedObject] = []
-  /// What duplicates have become, for the errors of those who still use them; some of the last.
+  /// What duplicates have become, for merge policies, hooks and observers that use them until the save ends, and for the errors of those who do so later: those of
+  /// the last save, and some before.
   private var fates: [ManagedObjectID: ManagedObjectID] = [:]
 
+  var hasFates: Bool { !fates.isEmpty }
+
   mutating func noteFate(of duplicate: ManagedObjectID, _ kept: ManagedObjectID) {
-    if fates.count == 1_000 { fates = [:] }
     fates[duplicate] = kept
+    // It may have been a duplicate itself, which an undo has brought back.
+    fates[kept] = nil
+  }
+
+  /// A save begins.
+  mutating func limitFates() {
+    if fates.count > 1_000 { fates = [:] }
   }
 
   /// What `duplicate` has become, in the end.
   func fate(of duplicate: ManagedObjectID) -> ManagedObjectID? {
     var found = fates[duplicate]
     var steps = 0
-    while let id = found, let next = fates[id], steps < 1_000 {
+    while let id = found, let next = fates[id], steps < fates.count {
       found = next
       steps += 1
     }

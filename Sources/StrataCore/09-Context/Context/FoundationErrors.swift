@@ -20,7 +20,8 @@ package enum FoundationErrors {
         info[NSURLErrorKey] = URL(fileURLWithPath: error.path)
       }
       return CocoaError(fileCode(of: error) ?? code, userInfo: info)
-    case is ModelError, is FetchError, is TextMatchError, is RowError:
+    case is ModelError, is FetchError, is TextMatchError, is RowError, is PredicateArgumentError,
+      is PredicateSyntaxError, is PredicateTranslationError:
       return CocoaError(
         code, userInfo: [NSLocalizedDescriptionKey: "\(error)", NSUnderlyingErrorKey: error as NSError])
     default: return error

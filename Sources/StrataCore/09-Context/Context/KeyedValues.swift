@@ -8,23 +8,31 @@ enum KeyedValues {
 }
 
 extension ManagedObject {
-  /// Core Data's code casts: `value(forKey: "age") as? Int`. A Swift `Int64` in an `Any` is an `Int64` and nothing else;
-  /// an `NSNumber` can be cast to every number that holds it, and a `Decimal` to no other number, where an `NSDecimalNumber` can.
+  /// Whether values are handed out as Core Data's code casts them, numbers as `NSNumber`s: see `FoundationNumbers`.
   final var speaksFoundation: Bool {
     context?.speaksFoundation ?? KeyedValues.speakFoundation.load(ordering: .relaxed)
   }
 
   /// An attribute's value as key-value coding hands it out.
   final func handedOut(_ value: AttributeValue) -> Any? {
-    guard speaksFoundation else { return value.anyValue }
-    switch value {
-    case .integer(let number): return NSNumber(value: number)
-    case .double(let number): return NSNumber(value: number)
-    case .float(let number): return NSNumber(value: number)
-    case .boolean(let flag): return NSNumber(value: flag)
-    case .decimal(let number): return NSDecimalNumber(decimal: number)
-    default: return value.anyValue
-    }
+    speaksFoundation ? value.foundationValue : value.anyValue
+  }
+
+  /// A transient attribute's value, which is kept as it was set, as key-value coding hands it out.
+  final func handedOutTransient(_ slot: Int) -> Any? {
+    guard let value = transientValue(slot) else { return nil }
+    let type = home.entity.attributes[slot].type
+    if speaksFoundation, type == .undefined { return FoundationNumbers.handedOut(value) }
+    guard speaksFoundation, type.isNumber || type == .boolean else { return value }
+    return AttributeValue(value, type: type)?.foundationValue ?? value
+  }
+
+  /// Before a to-many relationship is read or changed by Core Data's names: a fault fires, as for every property (rule 41). Views and typed classes
+  /// read the members only.
+  package final func fireForMembers() {
+    guard state.contains(.fault), context?.speaksFoundation == true else { return }
+    checkConfinementHere()
+    fire()
   }
 
   /// What the object has of its own under a key, none of its entity's properties; nil where there is no such key. Fires no fault.

@@ -23,8 +23,8 @@ extension ManagedObjectContext {
   /// Nil until it is set, here or in the parent.
   ///
   /// May be read from any thread. Set it before the context is used, from any thread; contexts whose parent this is have it as
-  /// well from then on. Setting nil, on the context's queue, resets the context and takes it off its coordinator; its
-  /// children stay on it. Traps when the context already has another coordinator or a parent: neither is exchanged.
+  /// well from then on. Setting nil, on the context's queue, waits for a save that is under way, resets the context and takes it off its coordinator; its
+  /// children stay on that: they go on reading it, and their saves throw `CoreDataError` 134060. Traps when the context already has another coordinator or a parent: neither is exchanged.
   public var persistentStoreCoordinator: PersistentStoreCoordinator? {
     get { isJoined ? coordinator : nil }
     set {
@@ -104,7 +104,19 @@ extension ManagedObjectContext {
 
   private func leave() {
     reset()
+    joinFlight()
+    // Who is told of that may have made or changed something, which is of the coordinator that is left, too.
+    for _ in 0..<4 where changes.hasChanges || stores.count > 0 { reset() }
+    if changes.hasChanges || stores.count > 0 {
+      trap("\(description) is taken off its coordinator, and observers of that go on changing it.")
+    }
+    // Keys of the next coordinator's records may be those of new ones that have gone here.
+    changes.forgetGone()
     stopListening()
+    // Of commits that nobody has merged yet the next coordinator knows nothing.
+    mergeBacklog = MergeBacklog()
+    _ = inbox?.takeAll()
+    leaveChildren()
     join(.none, parent: nil, classes: EntityClasses.none)
   }
 }

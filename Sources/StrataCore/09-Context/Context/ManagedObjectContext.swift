@@ -27,8 +27,8 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
   @exclusivity(unchecked) private(set) final var coordinator = PersistentStoreCoordinator.none
   /// See `parent`.
   @exclusivity(unchecked) private(set) final var storedParent: ManagedObjectContext?
-  /// What the context has not saved, for its children.
-  final let strata = Strata()
+  /// What the context has not saved, for its children. Another one once the context has left its coordinator: children that it had stay with this one.
+  @exclusivity(unchecked) private(set) final var strata = Strata()
   /// The unsaved changes of the contexts below, nearest first.
   @exclusivity(unchecked) private(set) final var ancestors: [Strata] = []
   /// The query generation, shared with the contexts above.
@@ -232,6 +232,17 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
     changes.owner = .passUnretained(self)
   }
 
+  /// The children that the context has had, which stay on the coordinator that it leaves, share nothing with it any more.
+  final func leaveChildren() {
+    strata.close()
+    strata = Strata()
+    // Children can neither move it nor let go of it.
+    generation.set(nil)
+    generation = PinnedGeneration()
+    children.removeAll()
+    shared.withLock { $0.offspring = [] }
+  }
+
   /// Puts the context over `coordinator`, above `parent` if there is one. Nothing of the context has been used yet.
   final func join(
     _ coordinator: PersistentStoreCoordinator, parent: ManagedObjectContext?, classes: EntityClasses
@@ -343,6 +354,8 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
   private final func listen() {
     guard isJoined else { return }
     if let parent {
+      // A parent that has left the coordinator saves to another one, if to any.
+      guard ancestors.first?.isClosed == false else { return }
       parent.children.add(CommitListener(self), for: ObjectIdentifier(self))
     } else {
       coordinator.addObserver(CommitListener(self), for: ObjectIdentifier(self))

@@ -41,8 +41,10 @@ final class RegisteredStores {
   }
 
   private let hierarchyCount: Int
-  /// Nothing is taken out before the context ends, although a store may be removed: objects point to what its binding holds, without counting references.
+  /// A store that was removed from the coordinator is taken out when the context is reset, and not before: objects point to what its binding holds, without counting references.
   private var registered: [Registered?] = []
+  /// What was taken out last, of a context without a queue.
+  var retired: [Registered] = []
   private var places: [ObjectIdentifier: Place] = [:]
   private var lastPlace: (token: ObjectIdentifier, place: Place)?
   private var retainsObjects = false
@@ -70,6 +72,22 @@ final class RegisteredStores {
   /// The store attached as number `index`, if this context has used it.
   func registered(_ index: Int) -> Registered? {
     registered.indices.contains(index) ? registered[index] : nil
+  }
+
+  /// Takes out the stores for which `isAttached` answers false. The context has no objects. Whoever is amid a look-up, with a hook in between, uses them still: what is returned
+  /// is kept until that is over.
+  func takeRemoved(_ isAttached: (StoreBinding) -> Bool) -> [Registered] {
+    var removed: [Registered] = []
+    for index in registered.indices {
+      guard let store = registered[index], !isAttached(store.binding) else { continue }
+      removed.append(store)
+      registered[index] = nil
+    }
+    if !removed.isEmpty {
+      places = [:]
+      lastPlace = nil
+    }
+    return removed
   }
 
   /// The table an object of `bound` belongs in, if this context has used its store.

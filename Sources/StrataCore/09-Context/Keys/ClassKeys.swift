@@ -122,15 +122,7 @@ extension ManagedObject {
     guard let property = declaredProperty(key) else { return nil }
     return RunningKeys.run(self, key) { () -> Any? in
       let value = property.read(self)
-      guard speaksFoundation, let value, !(value is NSObject),
-        let number = AttributeValue(value, type: .undefined)
-      else {
-        return value
-      }
-      switch number {
-      case .integer, .double, .float, .boolean, .decimal: return handedOut(number)
-      default: return value
-      }
+      return speaksFoundation ? FoundationNumbers.handedOut(optional: value) : value
     }
   }
 

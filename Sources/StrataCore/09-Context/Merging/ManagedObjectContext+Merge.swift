@@ -6,12 +6,15 @@ import Foundation
 final class CommitListener: CommitObserver, @unchecked Sendable {
   // Safe: the reference is set once; loading a weak reference is atomic.
   private weak var context: ManagedObjectContext?
+  /// The one whose commits these are: the context may have left it when it gets to them.
+  private weak var coordinator: PersistentStoreCoordinator?
   private let queue: DispatchQueue?
   private let isOfMainQueue: Bool
   private let inbox: CommitInbox?
 
   init(_ context: ManagedObjectContext) {
     self.context = context
+    coordinator = context.coordinator
     queue = context.queue.queue
     isOfMainQueue = context.isOfMainQueue
     inbox = context.inbox
@@ -22,7 +25,7 @@ final class CommitListener: CommitObserver, @unchecked Sendable {
     if let inbox { return inbox.put(notice) }
     guard let queue else { return }
     Errand.hand(to: queue, isForMainQueue: isOfMainQueue) {
-      guard let context = self.context else { return }
+      guard let context = self.context, context.coordinator === self.coordinator else { return }
       ThreadScope.current.run(in: context) { context.mergeBySlices(notice) }
     }
   }

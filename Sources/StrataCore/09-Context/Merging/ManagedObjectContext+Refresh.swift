@@ -171,11 +171,26 @@ extension ManagedObjectContext {
     forgetStrata()
     if parent == nil { generation.advance() }
     undoRecorder?.removeAll()
+    letGoOfRemovedStores()
     observation.pending = ContextChange()
     if observation.isObserved { observation.pending.isEverythingInvalidated = true }
     post(Self.didChangeObjectsNotification, [NotificationKey.invalidatedAllObjects.rawValue: identifiers])
     tellObservers()
   }
+
+  /// What is kept of stores that have been removed from the coordinator ends when the queue has done what it is doing.
+  private func letGoOfRemovedStores() {
+    let removed = RemovedStores(stores: stores.takeRemoved { coordinator.binding($0.index) === $0 })
+    if !removed.stores.isEmpty { latest = LatestNew() }
+    guard let queue = queue.queue else { return stores.retired = removed.stores }
+    if removed.stores.isEmpty { return }
+    Errand.hand(to: queue, isCounted: false, isForMainQueue: isOfMainQueue) {
+      withExtendedLifetime(removed) {}
+    }
+  }
+
+  /// Unchecked: they are used nowhere else.
+  private struct RemovedStores: @unchecked Sendable { let stores: [RegisteredStores.Registered] }
 
   /// Nothing is pending any more: it is saved, or given up.
   func forgetPending() {

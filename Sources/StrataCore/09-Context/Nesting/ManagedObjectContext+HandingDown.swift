@@ -82,9 +82,11 @@ extension ManagedObjectContext {
 
   /// What it takes to give rows to the parent, on any thread.
   func makeDelivery() -> Delivery {
-    guard let parent else { trap("a context without a parent saves to its coordinator") }
+    guard let parent, let strata = ancestors.first else {
+      trap("a context without a parent saves to its coordinator")
+    }
     return Delivery(
-      parent: parent, coordinator: coordinator, outlived: deletions.outlived,
+      parent: parent, strata: strata, coordinator: coordinator, outlived: deletions.outlived,
       findConflicts: detectsConflictsWithParent ? { @Sendable in try self.findConflicts($0, in: $1) } : nil)
   }
 
@@ -224,6 +226,8 @@ extension ManagedObjectContext {
 /// How a child's rows get to its parent.
 struct Delivery: Sendable {
   let parent: ManagedObjectContext
+  /// The parent's layers, as long as it stays on the coordinator.
+  let strata: Strata
   let coordinator: PersistentStoreCoordinator
   /// Records that count as deleted here although the parent has them not any more.
   let outlived: Set<StratumLayer.Place>
@@ -232,16 +236,23 @@ struct Delivery: Sendable {
   /// Gives `rows` to the parent as one layer, which merges them when its queue gets to it; returns the places of those that the parent
   /// has deleted.
   ///
-  /// - Throws: `ParentConflict`; why the parent cannot read or encode a record.
+  /// - Throws: `ParentConflict`; why the parent cannot read or encode a record; `CoreDataError` 134060 when it has left the coordinator.
   func hand(_ rows: [StratumRow]) throws -> [Int] {
     if rows.isEmpty { return [] }
-    let dropped = try parent.strata.receive(
+    let dropped = try strata.receive(
       rows, store: { coordinator.binding($0) },
       beneath: { change in
         let place = change.place
         return try parent.rowBeneath(change) ?? (outlived.contains(place) ? change.rowThatWas : nil)
       },
       inspect: findConflicts.map { find in { try find(rows, $0) } })
+    guard let dropped else {
+      throw CoreDataError(
+        .coreData,
+        "\(parent.description), the parent of the context that saves, has been taken off the coordinator that both were over: nothing was saved. "
+          + "Make a new context over that coordinator, or a new child."
+      )
+    }
     parent.scheduleMerge()
     return dropped
   }

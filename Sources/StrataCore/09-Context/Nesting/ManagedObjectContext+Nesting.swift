@@ -114,17 +114,15 @@ extension ManagedObjectContext {
 
   private func isDeletedByBatch(_ row: StratumRow) -> Bool {
     let place = row.place
-    return sequence(first: self, next: \.parent).contains {
-      $0.strata.knownRows.isDeletedByBatch(place)
-    }
+    return ([strata] + ancestors).contains { $0.knownRows.isDeletedByBatch(place) }
   }
 
   /// Whether this context or one below has written that version of a stored row, or has merged it; and the newest row that they have.
   private func knowledge(of row: StratumRow, _ version: UInt32) -> (isKnown: Bool, newest: RowSnapshot?) {
     let place = row.place
     var result: (isKnown: Bool, newest: RowSnapshot?) = (false, nil)
-    for context in sequence(first: self, next: \.parent) {
-      let found = context.strata.knownRows.find(version, of: place)
+    for layers in [strata] + ancestors {
+      let found = layers.knownRows.find(version, of: place)
       result.isKnown = result.isKnown || found.isKnown
       if let row = found.newest, row.version > result.newest?.version ?? 0 { result.newest = row }
     }
@@ -249,6 +247,8 @@ final class ChildObservers: Sendable {
   func add(_ observer: any CommitObserver, for context: ObjectIdentifier) {
     observers.withLock { $0[context] = observer }
   }
+
+  func removeAll() { observers.withLock { $0 = [:] } }
 
   func remove(for context: ObjectIdentifier) {
     _ = observers.withLock { $0.removeValue(forKey: context) }

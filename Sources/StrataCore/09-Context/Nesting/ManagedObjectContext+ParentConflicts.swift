@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   func findConflicts(_ changes: [StratumRow], in present: [StratumRow?]) throws {
     guard let parent else { return }
     var found: [(change: StratumRow, current: RowSnapshot?, isStored: Bool)] = []
-    for (change, mine) in zip(changes, present) where change.kind != .insert {
+    for (change, mine) in zip(changes, present) where change.kind != .insert && !change.changesNothing {
       guard let base = change.base else { continue }
       if let mine {
         if !change.isSame(base, mine.row) { found.append((change, mine.row, false)) }

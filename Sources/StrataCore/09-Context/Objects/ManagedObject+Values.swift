@@ -241,6 +241,7 @@ extension ManagedObject {
   /// Sets a property by its slot; traps for a value of another type.
   final func setModeledValue(_ value: Any?, _ slot: Int) {
     if let relationship = home.entity.relationship(slot: slot) {
+      if relationship.isToMany { fireForMembers() }
       setRelatedValue(value, relationship)
       return
     }

@@ -453,7 +453,10 @@ open class ManagedObject: NSObject, SlotDeclaring {
       return value(forUndefinedKey: key)
     }
     noteRead(slot)
-    if let relationship = home.entity.relationship(slot: slot) { return relatedValue(relationship) }
+    if let relationship = home.entity.relationship(slot: slot) {
+      if relationship.isToMany { fireForMembers() }
+      return relatedValue(relationship)
+    }
     willAccess(slot)
     return keyedValue(slot)
   }

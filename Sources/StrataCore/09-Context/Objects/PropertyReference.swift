@@ -125,7 +125,10 @@ extension ManagedObject {
   /// The property in `slot` as `value(forKey:)` answers it, whatever subclasses make of that method. Fires a fault.
   public final func readValue(slot: Int) -> Any? {
     noteRead(slot)
-    if let relationship = home.entity.relationship(slot: slot) { return relatedValue(relationship) }
+    if let relationship = home.entity.relationship(slot: slot) {
+      if relationship.isToMany { fireForMembers() }
+      return relatedValue(relationship)
+    }
     willAccess(slot)
     return keyedValue(slot)
   }

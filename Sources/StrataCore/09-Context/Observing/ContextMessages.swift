@@ -30,12 +30,19 @@ import Foundation
           NotificationKey.deletedObjectIDs.rawValue: message.deletedObjectIDs,
         ]
         userInfo[tokenKey] = message.historyToken
+        userInfo[SavedInfoForm.changeTokenKey] = message.historyToken
         userInfo[NotificationKey.queryGeneration.rawValue] = message.queryGenerationToken
         return Notification(name: name, userInfo: userInfo)
       }
 
       fileprivate static var tokenKey: String {
         PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue
+      }
+
+      /// The history token of a did-save notification. Those that programs make may have it under Core Data's key alone.
+      fileprivate static func token(_ userInfo: [AnyHashable: Any]?) -> PersistentHistoryToken? {
+        [tokenKey, SavedInfoForm.changeTokenKey].lazy
+          .compactMap { userInfo?[$0] as? PersistentHistoryToken }.first
       }
 
       fileprivate init(_ sets: DidSaveSets, _ moment: SavedMoment) {
@@ -50,7 +57,7 @@ import Foundation
         insertedObjectIDs = ManagedObjectContext.identifiers(userInfo, .insertedObjectIDs)
         updatedObjectIDs = ManagedObjectContext.identifiers(userInfo, .updatedObjectIDs)
         deletedObjectIDs = ManagedObjectContext.identifiers(userInfo, .deletedObjectIDs)
-        historyToken = userInfo?[Self.tokenKey] as? PersistentHistoryToken
+        historyToken = Self.token(userInfo)
         queryGenerationToken =
           userInfo?[NotificationKey.queryGeneration.rawValue] as? QueryGenerationToken
       }
@@ -88,7 +95,7 @@ import Foundation
         return Self(
           context: context, inserted: objects(.insertedObjects), updated: objects(.updatedObjects),
           deleted: objects(.deletedObjects),
-          historyToken: userInfo?[DidSaveObjectIDsMessage.tokenKey] as? PersistentHistoryToken,
+          historyToken: DidSaveObjectIDsMessage.token(userInfo),
           queryGeneration: userInfo?[NotificationKey.queryGeneration.rawValue] as? QueryGenerationToken)
       }
       public static func makeNotification(_ message: Self) -> Notification {
@@ -98,6 +105,7 @@ import Foundation
           NotificationKey.deletedObjects.rawValue: message.deleted,
         ]
         userInfo[DidSaveObjectIDsMessage.tokenKey] = message.historyToken
+        userInfo[SavedInfoForm.changeTokenKey] = message.historyToken
         userInfo[NotificationKey.queryGeneration.rawValue] = message.queryGeneration
         return Notification(name: name, object: message.context, userInfo: userInfo)
       }

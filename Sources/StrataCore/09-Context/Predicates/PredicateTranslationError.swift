@@ -11,6 +11,8 @@ public struct PredicateTranslationError: Error, Sendable, Hashable, CustomString
     case sortKey
     /// Among the values that are fetched.
     case value
+    /// Among the relationships whose objects are read at once.
+    case prefetching
   }
 
   /// Where in the request it stands.
@@ -27,7 +29,7 @@ public struct PredicateTranslationError: Error, Sendable, Hashable, CustomString
   }
 
   /// Runs `body`, whose errors are of a key path in another place than a condition.
-  static func naming<Answer>(_ place: Place, _ body: () throws -> Answer) throws -> Answer {
+  package static func naming<Answer>(_ place: Place, _ body: () throws -> Answer) throws -> Answer {
     do {
       return try body()
     } catch let error as PredicateTranslationError {
@@ -41,6 +43,7 @@ public struct PredicateTranslationError: Error, Sendable, Hashable, CustomString
       case .predicate: "#Predicate"
       case .sortKey: "Sort key"
       case .value: "Fetched value"
+      case .prefetching: "Prefetched key path"
       }
     return "\(start): \(expression): \(reason)."
   }

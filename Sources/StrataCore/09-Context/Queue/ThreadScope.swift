@@ -25,6 +25,9 @@ final class ThreadScope {
   /// The saves that are calling `didSave()` on this thread, innermost last.
   @exclusivity(unchecked) private(set) var toldSaves: [ToldSave] = []
 
+  /// The contexts whose saves settle conflicts, or are told of, on this thread, innermost last: see `ManagedObject.keptBySave`.
+  @exclusivity(unchecked) private(set) var settling: [ManagedObjectContext] = []
+
   /// See `observes`. Unmanaged, so that asking counts no references: this holds one.
   @exclusivity(unchecked) var probe = Unmanaged.passRetained(ReadProbe())
 
@@ -122,6 +125,10 @@ final class ThreadScope {
     }
     body()
   }
+
+  /// A save of `context` asks its merge policy, or tells of what has been settled. Each call is followed by one of `endSettling()`.
+  func beginSettling(_ context: ManagedObjectContext) { settling.append(context) }
+  func endSettling() { settling.removeLast() }
 
   /// The context that has deleted `object` and saved that, while `didSave()` is being called.
   func context(ofDeleted object: ManagedObject) -> ManagedObjectContext? {

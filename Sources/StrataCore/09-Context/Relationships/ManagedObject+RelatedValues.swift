@@ -25,10 +25,11 @@ extension ManagedObject {
 
   /// The same without the other end, and without counting as a change (rule 210).
   final func setPrimitiveRelated(_ value: Any?, _ relationship: RelationshipSchema) {
+    if isMergedBySave { return }
     _ = contextForLinking(relationship)
     if relationship.isToMany {
       let state = loadedState(relationship)
-      let objects = memberValues(value, relationship)
+      let objects = Self.keptBySave(memberValues(value, relationship))
       for object in objects { _ = contextForLinking(relationship, to: object) }
       setPrimitiveForeign(objects.filter { !isInSameStore($0) }, relationship)
       var wanted = Set<UInt64>(minimumCapacity: objects.count)
@@ -40,10 +41,12 @@ extension ManagedObject {
         context?.noteReference(from: self, relationship, member)
       }
       if relationship.isOrdered { state.arrange(order) }
+      state.isSetPrimitively = state.hasChanges
       return
     }
-    let object = value as? ManagedObject
-    if let value, object == nil, !(value is NSNull) { trapNoObject(value, relationship) }
+    let given = value as? ManagedObject
+    if let value, given == nil, !(value is NSNull) { trapNoObject(value, relationship) }
+    let object = given.flatMap { Self.keptBySave([$0]).first }
     _ = contextForLinking(relationship, to: object)
     if let object, !isInSameStore(object) {
       setPrimitiveForeign([object], relationship)
@@ -55,6 +58,36 @@ extension ManagedObject {
 
   private final func isInSameStore(_ object: ManagedObject) -> Bool {
     object.home.storeIndex == home.storeIndex
+  }
+
+  /// A setter goes on from what a primitive one has made of the members: from now on the object counts as changed, and the other ends say the same.
+  final func relatePrimitiveMembers(_ relationship: RelationshipSchema) {
+    guard let state = relations?.known(relationship), state.isSetPrimitively, let context else { return }
+    state.isSetPrimitively = false
+    let inverse = context.schema.inverse(of: relationship)
+    // What such ends refer to is theirs.
+    if inverse?.isToMany == false { return }
+    claim()
+    context.willChange(self)
+    if state.hasChanges { noteRelationChange() }
+    guard let inverse else { return }
+    // What the store has may have been forgotten since.
+    _ = untrackedState(relationship)
+    for entry in state.changes.effective {
+      guard let member = context.object(entry.member, inStore: home.storeIndex), !member.isMarkedDeleted,
+        !(inverse === relationship && member === self)
+      else { continue }
+      let isLinked = member.relations?.known(inverse)?.lastChange(referenceBits).map { !$0.isRemoval }
+      if isLinked ?? state.baseContains(entry.member) == !entry.isRemoval { continue }
+      if !entry.isRemoval {
+        member.changingState(inverse).add(referenceBits)
+      } else if member.isThere(under: inverse) {
+        member.changingState(inverse).remove(referenceBits)
+      } else {
+        continue
+      }
+      member.noteRelationChange()
+    }
   }
 
   /// Objects of other stores are remembered, so that a save of this object refuses them (rule 146): their keys mean others here.

@@ -197,6 +197,8 @@ extension ManagedObject {
 
   /// Adds an object, at the end of an ordered relationship; one that is there stays where it is.
   final func addMember(_ relationship: RelationshipSchema, _ member: ManagedObject) {
+    if isMergedBySave { return }
+    if member.contextReference == nil, let kept = member.keptBySave() { return addMember(relationship, kept) }
     let context = contextForLinking(relationship, to: member)
     if member.home.storeIndex != home.storeIndex {
       context.willChange(self)
@@ -215,6 +217,7 @@ extension ManagedObject {
       member.setRelatedObject(inverse, self)
       return
     }
+    relatePrimitiveMembers(relationship)
     claim()
     context.willChange(self)
     if relationship.isOrdered || inverse?.isOrdered == true {
@@ -237,6 +240,8 @@ extension ManagedObject {
 
   /// Takes an object out.
   final func removeMember(_ relationship: RelationshipSchema, _ member: ManagedObject) {
+    // A duplicate is no member any more, and the object that was kept instead is not meant.
+    if isMergedBySave || member.isMergedBySave { return }
     let context = contextForLinking(relationship)
     // An object in no context, or in another one, is no member, and does not become one by being removed.
     if member.isUnattached, member.contextReference?.toOpaque() != contextReference?.toOpaque() { return }
@@ -263,6 +268,7 @@ extension ManagedObject {
       }
       return
     }
+    relatePrimitiveMembers(relationship)
     claim()
     context.willChange(self)
     let bits = member.referenceBits
@@ -304,6 +310,8 @@ extension ManagedObject {
 
   /// Makes `objects` the members, in their order when the relationship has one.
   final func setMembers(_ relationship: RelationshipSchema, _ objects: [ManagedObject]) {
+    if isMergedBySave { return }
+    let objects = Self.keptBySave(objects)
     _ = contextForLinking(relationship)
     for object in objects { _ = contextForLinking(relationship, to: object) }
     // One of the objects may have brought its context.
@@ -321,6 +329,7 @@ extension ManagedObject {
     }
     // One of another store that was set before is among `objects` or taken back.
     dropForeign(relationship)
+    relatePrimitiveMembers(relationship)
     var old: [ManagedObject] = []
     if !context.readsAll({ old = members(relationship) }) {
       // A present member that was neither added nor removed since must be removed.
@@ -387,6 +396,12 @@ extension ManagedObject {
 
   /// Adds a member so that it comes to stand at `index`; one that is there moves, at most to the end.
   final func placeMember(_ relationship: RelationshipSchema, _ member: ManagedObject, at index: Int) {
+    if isMergedBySave { return }
+    if member.contextReference == nil, let kept = member.keptBySave() {
+      // As a set does that is given what it has.
+      if !hasMember(relationship, kept) { placeMember(relationship, kept, at: index) }
+      return
+    }
     let isThere = hasMember(relationship, member)
     if !isThere { addMember(relationship, member) }
     guard member.home.storeIndex == home.storeIndex else { return }

@@ -71,6 +71,10 @@ extension ManagedObject {
 
   /// Sets a to-one relationship and the other end with it, at once (rules 208, 209).
   final func setRelatedObject(_ relationship: RelationshipSchema, _ new: ManagedObject?) {
+    if isMergedBySave { return }
+    if let new, new.contextReference == nil, let kept = new.keptBySave() {
+      return setRelatedObject(relationship, kept)
+    }
     let isAnnounced = linkObject(relationship, new)
     observedDidChange(relationship.slot)
     if isAnnounced { announceChanged(relationship.slot) }

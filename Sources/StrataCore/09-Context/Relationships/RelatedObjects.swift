@@ -97,7 +97,7 @@ public struct OrderedRelatedObjects<Element: ManagedObject> {
   /// Puts `object` where the member at `index` stands, which goes.
   public func replace(at index: Int, with object: Element) {
     let old = self[index]
-    if old === object { return }
+    if old === object || object.contextReference == nil && object.keptBySave() === old { return }
     insert(object, at: index)
     remove(old)
   }

@@ -136,6 +136,8 @@ final class RelationState {
   private(set) var isKeeping = false
   /// The members have been read, and only their identifiers were asked for: to the program the relationship is a fault.
   var isReadForIdentifiers = false
+  /// Whether a primitive setter has changed the members: the other ends need not say so, nor the owner that it has changed.
+  var isSetPrimitively = false
   /// Whether `changes` has grown since the last did-change notification.
   private(set) var isChangedInEvent = false
   /// Whether that was so when the last event with a change of the object ended.
@@ -210,6 +212,7 @@ final class RelationState {
   /// Puts back what an earlier state had.
   func restore(_ changes: MemberChanges) {
     self.changes = changes
+    if changes.isEmpty { isSetPrimitively = false }
     touch()
   }
 
@@ -374,6 +377,7 @@ final class RelationState {
 
   /// Everything done here is saved.
   func settle() {
+    isSetPrimitively = false
     if changes.isEmpty { return }
     adopt(changes)
     changes = MemberChanges()

@@ -125,7 +125,7 @@ extension ManagedObjectContext {
     let reader: ManagedObjectContext
     if type != .dictionary, specification.includesPendingChanges, hasChanges || saving.flight != nil {
       reader = ManagedObjectContext(.privateQueue, parent: self)
-    } else if let parent {
+    } else if let parent, parent.coordinator === coordinator {
       reader = ManagedObjectContext(.privateQueue, parent: parent)
     } else {
       reader = ManagedObjectContext(.privateQueue, coordinator: coordinator)

@@ -64,18 +64,10 @@ extension ManagedObjectContext {
   private func settled(
     _ part: FetchExpression, _ specification: FetchSpecification, ofStored: Bool, _ steady: SteadyReading
   ) throws -> FetchExpression? {
-    guard let (aggregate, values) = part.aggregated,
-      let entity = schema.entity(named: specification.entityName)
+    guard let entity = schema.entity(named: specification.entityName),
+      let found = try AggregateOfAll(part, entity: entity, schema: schema)
     else { return nil }
-    var resolver = PredicateResolver(entity: entity, schema: schema)
-    // What is about members that a sub-query looks at is none of all objects.
-    guard let typed = try? resolver.expression(values), !typed.type.isMany, !typed.expression.isConstant
-    else { return nil }
-    resolver.allowsGroups = true
-    let whole = FetchExpression.aggregate(aggregate, values)
-    guard case .aggregate(_, let one, let zero) = try resolver.expression(whole).expression else {
-      return nil
-    }
+    let one = found.values
     var all = FetchSpecification(entityName: specification.entityName)
     all.includesSubentities = specification.includesSubentities
     all.includesPendingChanges = specification.includesPendingChanges
@@ -85,18 +77,18 @@ extension ManagedObjectContext {
       let fetch = try ContextFetch(
         try ResolvedFetchRequest(all, schema: schema), all, in: self, steady: steady)
       if !fetch.overlay.isEmpty || !one.isLocal && fetch.seesUnsaved {
-        var accumulator = AggregateAccumulator(aggregate, zero: zero)
+        var accumulator = AggregateAccumulator(found.aggregate, zero: found.zero)
         try throwingFailures { try fetch.forEachValue(one) { accumulator.add($0) } }
         var result = accumulator.result
-        if case .decimal(let sum) = result, sum.isNaN, aggregate == .sum { result = .null }
-        if accumulator.isTooLarge || aggregate == .sum && result.isNull {
-          throw FetchError(reason: .overflow("\(whole)"), entityName: entity.name, key: nil)
+        if case .decimal(let sum) = result, sum.isNaN, found.aggregate == .sum { result = .null }
+        if accumulator.isTooLarge || found.aggregate == .sum && result.isNull {
+          throw FetchError(reason: .overflow("\(found.expression)"), entityName: entity.name, key: nil)
         }
         return .constant(result)
       }
     }
     // In the stores, where the ends of an index may tell it.
-    all.propertiesToFetch = [.expression("value", whole)]
+    all.propertiesToFetch = [.expression("value", found.expression)]
     guard let row = try fetchDictionaries(all, steady: steady).first, case .value(let value) = row[0] else {
       return nil
     }

@@ -5,7 +5,8 @@ extension ManagedObjectContext {
   ///
   /// Without `propertiesToFetch` a row has every attribute and no relationship (rule 95). An aggregate in a column makes one row of
   /// all of them, or, with `propertiesToGroupBy`, one of each group (rule 97); memory is needed for the result, for groups one set of
-  /// accumulators each. Unsaved changes never take part, those of contexts below neither: the rows are what is stored (rule 88).
+  /// accumulators each. A column that is computed from properties that are not grouped by, as `.function(.lowercase, [.key("carrier")])` beside
+  /// groups by `origin`, has the value of one row of the group. Unsaved changes never take part, those of contexts below neither: the rows are what is stored (rule 88).
   /// Rows that no sort key tells apart come in no particular order.
   ///
   ///     var request = FetchRequest<FetchedDictionary>(entityName: "Flight")

@@ -173,6 +173,9 @@ extension ManagedObjectContext {
     let carried = saving.takeCarried()
     outcome.notices = carried.notices + outcome.notices
     tellMerged()
+    let isAfterMerging = duplicates.hasFates
+    if isAfterMerging { ThreadScope.current.beginSettling(self) }
+    defer { if isAfterMerging { ThreadScope.current.endSettling() } }
     callDidSave(
       ToldSave(
         context: self, inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted))
@@ -192,8 +195,9 @@ extension ManagedObjectContext {
     } else {
       outcome.sets = flight.sets
     }
+    outcome.resaved = flight.parts.compactMap(\.toldResaved)
     postDidSave(outcome)
-    tellChildren(outcome.notices + flight.parts.compactMap(\.toldResaved))
+    tellChildren(outcome.notices + outcome.resaved)
     readAgainWhatWasMerged()
     if outcome.notices.contains(where: \.hasMoreThanWasSaid) || !observation.pending.isEmpty { tellChanges() }
   }

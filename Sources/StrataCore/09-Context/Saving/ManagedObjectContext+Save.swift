@@ -78,6 +78,7 @@ extension ManagedObjectContext {
 
   /// What comes between the end of the event and the store: hooks, will-save, validation. `saving.isRunning` afterwards.
   func prepareToSave() throws {
+    if duplicates.hasFates { duplicates.limitFates() }
     if !untold.isEmpty { tellReceived(all: true) }
     try finishEdits()
     settleDeletions()
@@ -218,7 +219,7 @@ extension ManagedObjectContext {
     let saves = try throwingFailures { try makePendingSaves(beside: outcome.earlier.stores) }
     var written: [PendingSave] = []
     var isHandedOver = false
-    for save in saves where !save.changes.isEmpty || save.hasMetadata {
+    for save in saves where save.concernsStore {
       do {
         outcome.sets = nil
         if !isHandedOver { saving.watch?.attempts += 1 }
@@ -335,6 +336,9 @@ extension ManagedObjectContext {
     assertInvariants()
     let merged = tellMerged()
     saving.listing?.end(outcome, merged: merged)
+    let isAfterMerging = duplicates.hasFates
+    if isAfterMerging { ThreadScope.current.beginSettling(self) }
+    defer { if isAfterMerging { ThreadScope.current.endSettling() } }
     callDidSave(
       ToldSave(
         context: self, inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted))

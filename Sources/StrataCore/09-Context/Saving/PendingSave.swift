@@ -9,6 +9,10 @@ final class PendingSave {
   @exclusivity(unchecked) var notice: CommitNotice?
   /// The store's metadata was set: it is written although no row is.
   @exclusivity(unchecked) var hasMetadata = false
+  /// Whether the store has anything to do. One of the program's own is also asked to save what has the values that it had, as Core Data asks it.
+  var concernsStore: Bool {
+    !changes.isEmpty || hasMetadata || store.contextual != nil && !changes.resaved.isEmpty
+  }
   /// Parallel to `changes.inserts`.
   @exclusivity(unchecked) private var inserted: [ManagedObject] = []
   /// Parallel to `changes.updates`.
@@ -231,13 +235,15 @@ final class PendingSave {
   func stratumRows() throws -> (rows: [StratumRow], objects: [ManagedObject?]) {
     var rows: [StratumRow] = []
     var objects: [ManagedObject?] = []
-    func add(_ object: ManagedObject, _ change: RowChange?, _ kind: StratumRow.Kind) {
+    func add(
+      _ object: ManagedObject, _ change: RowChange?, _ kind: StratumRow.Kind, isResaved: Bool = false
+    ) {
       rows.append(
         StratumRow(
           kind, object.home, object.primaryKey, change, base: object.snapshot,
           isBaseStored: kind == .insert || !object.state.contains(.unsavedRow),
           transients: TransientValues(object.transients), edges: object.stratumEdges,
-          leftReferences: kind == .delete ? object.leftReferences : SlotBitmap()))
+          leftReferences: kind == .delete ? object.leftReferences : SlotBitmap(), isResaved: isResaved))
       objects.append(object)
     }
     for (place, object) in inserted.enumerated() { add(object, changes.inserts[place], .insert) }
@@ -245,10 +251,8 @@ final class PendingSave {
     for object in unchanged {
       let hasRelations = object.relations?.hasChanges ?? false
       if hasRelations { _ = try object.requireRow() }
-      // A parent reports an owner whose members have changed (rule 152).
-      if object.snapshot != nil, hasRelations || TransientValues(object.transients) != nil {
-        add(object, nil, .update)
-      }
+      // A parent reports an owner whose members have changed, and what is saved with the values that it had (rule 152).
+      if object.snapshot != nil { add(object, nil, .update, isResaved: !hasRelations) }
     }
     for object in deleted where !object.state.contains(.rowGone) { add(object, nil, .delete) }
     for (unsaved, _) in received {
@@ -297,9 +301,10 @@ extension StratumRow {
       return nil
     }
     if !edges.isEmpty { changes.edges += edges.changes(of: primaryKey) }
-    // Only transient values and relationships have changed.
+    // Only transient values and relationships have changed, or nothing.
     if kind == .update, changedSlots.isEmpty {
-      changes.touched.append(RowTouch(entity: bound.entityNumber, primaryKey: primaryKey))
+      let row = RowTouch(entity: bound.entityNumber, primaryKey: primaryKey)
+      if isResaved { changes.resaved.append(row) } else { changes.touched.append(row) }
       return base
     }
     let (row, externals) = try encoded(for: store, into: &writer)

@@ -55,6 +55,7 @@ extension StratumRow {
     _ kind: Kind, _ bound: BoundEntity, _ primaryKey: UInt64, _ change: RowChange?, base: RowSnapshot?,
     isBaseStored: Bool, transients: TransientValues? = nil, edges: StratumEdges,
     leftReferences: SlotBitmap = SlotBitmap(),
+    isResaved: Bool = false,
     kept: [StratumValue] = []
   ) {
     self.init(
@@ -63,7 +64,7 @@ extension StratumRow {
         + kept,
       changedSlots: change?.changedSlots ?? SlotBitmap(), base: kind == .insert ? nil : base,
       isBaseStored: isBaseStored, isFinal: change != nil, transients: transients,
-      edges: kind == .delete ? edges.removals : edges, leftReferences: leftReferences)
+      edges: kind == .delete ? edges.removals : edges, leftReferences: leftReferences, isResaved: isResaved)
   }
 }
 

@@ -424,11 +424,10 @@ extension SaveFlight.Entry {
 
   /// The entry as a parent takes it.
   fileprivate func stratumRow(_ change: RowChange?) -> StratumRow? {
-    if kind == .delete ? base == nil : change == nil && (base == nil || transients == nil && !hasRelations) {
-      return nil
-    }
+    if base == nil, kind == .delete || change == nil { return nil }
     return StratumRow(
       kind, home.takeUnretainedValue(), primaryKey, change, base: base, isBaseStored: isBaseStored,
-      transients: transients, edges: edges, leftReferences: leftReferences)
+      transients: transients, edges: edges, leftReferences: leftReferences,
+      isResaved: kind == .update && change == nil && !hasRelations)
   }
 }

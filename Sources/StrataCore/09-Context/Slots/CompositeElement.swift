@@ -68,6 +68,19 @@ extension CompositeElement {
   }
   /// The element's value.
   public static func stored(_ value: Value) -> Any? where Value: CompositeValue { value.elementValues }
+
+  /// The element as the composite has it: a composite of its own that may be nil.
+  public static func description<Wrapped: CompositeValue>(_ name: String) -> AttributeDescription
+  where Value == Wrapped? { CompositeAttributeDescription(name, elements: Wrapped.elements) }
+  /// The property's value; nil, which is none, when elements are missing though others are there.
+  public static func value<Wrapped: CompositeValue>(_ stored: Any?) -> Value? where Value == Wrapped? {
+    guard let stored else { return .some(nil) }
+    return CompositeElement<Wrapped>.value(stored).map { .some($0) }
+  }
+  /// The element's value.
+  public static func stored<Wrapped: CompositeValue>(_ value: Value) -> Any? where Value == Wrapped? {
+    value?.elementValues
+  }
 }
 
 /// What the compiler says of elements of other types. Never called.

@@ -76,6 +76,12 @@ struct ChangeTracker: ~Copyable {
 
   // MARK: State changes
 
+  /// The context leaves its coordinator: places mean other records from now on.
+  mutating func forgetGone() {
+    gone = [:]
+    goneEarlier = []
+  }
+
   /// `object` is about to change, or has: if it was finished for children as it was, it is not any more.
   mutating func touch(_ object: ManagedObject) {
     guard object.state.contains(.flushed) else { return }

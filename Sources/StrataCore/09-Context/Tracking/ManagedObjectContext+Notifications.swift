@@ -172,8 +172,10 @@ extension ManagedObjectContext {
         areStored: parent == nil)
     }
     // What was saved to a parent is merged by reading it there.
-    let notices = parent == nil ? outcome.notices : []
+    var notices = parent == nil ? outcome.notices : []
     let moment = savedMoment(notices)
+    // Of stores that had nothing to write; when none had, the IDs say it.
+    if !notices.isEmpty { notices += outcome.resaved }
     let form =
       notices.isEmpty
       ? SavedInfoForm.toParent

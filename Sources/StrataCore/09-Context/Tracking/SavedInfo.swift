@@ -82,7 +82,7 @@ struct SavedInfoForm {
 
   private static let tokenKey = PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue
   /// The key that Core Data's did-save notifications have for the token; it is in no header, and programs know it.
-  private static let changeTokenKey = "newChangeToken"
+  static let changeTokenKey = "newChangeToken"
 
   // Unsafe: constant, of empty sets.
   /// Of a save to a parent: the objects' notification has the one of the IDs as other key 0.

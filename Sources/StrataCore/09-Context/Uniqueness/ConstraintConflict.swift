@@ -65,12 +65,17 @@ public final class ConstraintConflict: NSObject {
   /// A row of a batch insert and the stored record that has its values, if it is one.
   init(
     batch duplicate: BatchDuplicates.Duplicate, _ words: String, _ stored: ManagedObject?,
-    _ row: RowSnapshot?
+    _ row: RowSnapshot?, speaksFoundation: Bool
   ) {
     constraint = duplicate.constraint
     values = duplicate.values
     constraintValues = Dictionary(
-      zip(constraint, values.map { stored?.shown($0) ?? $0.anyValue ?? NSNull() })
+      zip(
+        constraint,
+        values.map { value -> Any in
+          if let stored { return stored.shown(value) }
+          return (speaksFoundation ? value.foundationValue : value.anyValue) ?? NSNull()
+        })
     ) { $1 }
     databaseObject = stored
     databaseSnapshot = stored.flatMap { stored in row.map { stored.dictionary(of: $0) } }
@@ -120,7 +125,7 @@ extension ManagedObject {
     if case .reference(let bits) = value {
       return context?.identifier(bits, inStore: home.storeIndex) ?? NSNull()
     }
-    return value.anyValue ?? NSNull()
+    return handedOut(value) ?? NSNull()
   }
 }
 

@@ -10,6 +10,9 @@ extension ManagedObjectContext {
     if conflicts.isEmpty { return }
     statistics.conflicts += conflicts.count
     defer { note(conflicts) }
+    let scope = ThreadScope.current
+    scope.beginSettling(self)
+    defer { scope.endSettling() }
     try askPolicy(conflicts)
     let constraints = conflicts.compactMap { $0 as? ConstraintConflict }
     if constraints.isEmpty {

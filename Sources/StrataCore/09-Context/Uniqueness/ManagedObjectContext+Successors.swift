@@ -44,6 +44,13 @@ extension ManagedObjectContext {
       + "\(kept.uriRepresentation().absoluteString) now; use that object."
   }
 
+  /// The object that `duplicate`, which is in no context any more, has become here; nil when it was no duplicate of this context.
+  fileprivate func kept(insteadOf duplicate: ManagedObject) -> ManagedObject? {
+    guard let id = duplicates.fate(of: duplicate.objectID), locate(id) != nil else { return nil }
+    let kept = object(with: id)
+    return kept === duplicate ? nil : kept
+  }
+
   /// Makes references to duplicates lead to what has taken their place; returns the others.
   ///
   /// One pass over what is unsaved.
@@ -113,6 +120,31 @@ extension ManagedObjectContext {
   private func place(_ home: BoundEntity, _ primaryKey: UInt64) -> StratumLayer.Place {
     .init(
       table: .init(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber), primaryKey: primaryKey)
+  }
+}
+
+// A merge policy that has called super, a hook or an observer of the same save may still have the duplicate in its hands, and may give it to others: in Core Data it
+// is a deleted object then, which belongs to the context until the save ends. Here it has left, and whoever is given it takes the object that was kept.
+extension ManagedObject {
+  /// While the save that has merged this object into another one settles conflicts, or is told of, on this thread: that other object. Asked for objects in no context only.
+  @inline(never)
+  final func keptBySave() -> ManagedObject? {
+    let settling = ThreadScope.current.settling
+    if settling.isEmpty || isUnattached || !state.isDisjoint(with: .probe) { return nil }
+    for context in settling.reversed() {
+      if let kept = context.kept(insteadOf: self) { return kept }
+    }
+    return nil
+  }
+
+  /// Whether changes of this object's relationships mean nothing, as it is such a duplicate itself.
+  @inline(__always)
+  final var isMergedBySave: Bool { contextReference == nil && keptBySave() != nil }
+
+  /// `objects` with those that were kept instead of such duplicates.
+  static func keptBySave(_ objects: [ManagedObject]) -> [ManagedObject] {
+    if !objects.contains(where: { $0.contextReference == nil }) { return objects }
+    return objects.map { $0.contextReference == nil ? $0.keptBySave() ?? $0 : $0 }
   }
 }
 

@@ -128,8 +128,8 @@ struct UpsertPlan {
     return .reference(Reference.bits(primaryKey, entityCode: bound.stamp.entityCode))
   }
 
-  /// The record that is being looked at, for messages.
-  private var here: String { "Record \(records.count)" }
+  /// The record that is being looked at, for messages: the first is record 1, as in batches.
+  private var here: String { "Record \(records.count + 1)" }
 
   private func change(of slot: Int, to value: Any) throws -> Change {
     if let relationship = entity.relationship(slot: slot) {
@@ -164,8 +164,8 @@ struct UpsertPlan {
       case let object as ManagedObject:
         guard object.context === context else {
           throw wrong(
-            relationship.name, element,
-            "takes objects of this context, or IDs, and cannot take one of another")
+            relationship.name, element, "takes objects of this context or IDs",
+            found: "one of another context")
         }
         target = .object(object)
         bound = object.home
@@ -179,15 +179,22 @@ struct UpsertPlan {
       }
       let destination = context.schema.entities[relationship.destination]
       guard destination.subtree.contains(bound.entityNumber) else {
-        throw wrong(relationship.name, bound.entity.name, "leads to \(destination.name)")
+        throw wrong(
+          relationship.name, element, "leads to \(destination.name)",
+          found: "an object of \(bound.entity.name)")
       }
       return target
     }
   }
 
-  private func wrong(_ name: String, _ value: Any, _ sentence: String) -> CoreDataError {
-    CoreDataError(
-      .managedObjectValidation, "\(here): \(entity.name).\(name) \(sentence) and cannot take \(value).",
+  /// - Parameter found: What the value is called; by its type and as text unless given.
+  private func wrong(_ name: String, _ value: Any, _ sentence: String, found: String? = nil) -> CoreDataError
+  {
+    // Swift's numbers can be cast to Foundation's, so the type is asked: what holds a number on its way here has no name in the program.
+    let isNumber = type(of: value) is NSNumber.Type
+    let words = found ?? (isNumber ? "\(value)" : "\(type(of: value)) \(value)")
+    return CoreDataError(
+      .managedObjectValidation, "\(here): \(entity.name).\(name) \(sentence) and cannot take \(words).",
       userInfo: [CoreDataError.Key.validationKey: name, CoreDataError.Key.validationValue: value])
   }
 

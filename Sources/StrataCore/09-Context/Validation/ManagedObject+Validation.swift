@@ -54,7 +54,26 @@ extension ManagedObject {
 
   final func missingValue(_ slot: Int) -> CoreDataError {
     let name = home.entity.attributes[slot].name
-    return failure(.validationMissingMandatoryProperty, name, nil, "is a required value")
+    var words = "is a required value"
+    if let lost = deletedTarget(slot) {
+      words =
+        "of \(Self.spelled(objectID)) would lose its object, \(Self.spelled(lost)), which was deleted, and \(words)"
+    }
+    return failure(.validationMissingMandatoryProperty, name, nil, words)
+  }
+
+  /// What a to-one relationship led to when the object was read or saved, if that is deleted in the context.
+  private final func deletedTarget(_ slot: Int) -> ManagedObjectID? {
+    guard let context, home.entity.relationship(slot: slot)?.isTransient == false,
+      case .reference(let bits)? = snapshot?.value(slot, home.entity.layout), bits != 0,
+      context.isDeletedHere(bits, inStore: home.storeIndex)
+    else { return nil }
+    return context.identifier(bits, inStore: home.storeIndex)
+  }
+
+  /// The entity, and the key as the URI has it: `Recipe/p1`.
+  private static func spelled(_ identifier: ManagedObjectID) -> String {
+    "\(identifier.entityName)/\(identifier.description.split(separator: "/").last ?? "")"
   }
 
   // MARK: Counts
@@ -62,31 +81,35 @@ extension ManagedObject {
   /// Counts of to-many relationships that may be wrong: of a new object all of them, of others those that have changed.
   private final func checkCounts(_ failures: inout [any Error], _ failed: inout SlotBitmap) {
     for relationship in home.entity.relationships where relationship.isCounted {
-      guard isLookedAt(relationship.slot), let failure = countFailure(relationship, memberCount(relationship))
+      guard isLookedAt(relationship.slot),
+        let failure = countFailure(
+          relationship, memberCount(relationship), of: relatedValue(relationship))
       else { continue }
       failures.append(failure)
       failed.insert(relationship.slot)
     }
   }
 
-  /// What is wrong with so many members.
-  final func countFailure(_ relationship: RelationshipSchema, _ count: Int) -> CoreDataError? {
+  /// What is wrong with so many members. `members` is the relationship's value, which the error has.
+  final func countFailure(
+    _ relationship: RelationshipSchema, _ count: Int, of members: @autoclosure () -> Any?
+  ) -> CoreDataError? {
     guard relationship.isCounted else { return nil }
     if count == 0 {
       // Counts bind an optional relationship only when it is not empty (rule 220); a mandatory one without a minimum may be empty, too.
       if relationship.isOptional || relationship.minCount == 0 { return nil }
       return failure(
-        .validationRelationshipLacksMinimumCount, relationship.name, 0,
+        .validationRelationshipLacksMinimumCount, relationship.name, members(),
         "needs at least \(relationship.minCount) objects and has none")
     }
     if count < relationship.minCount {
       return failure(
-        .validationRelationshipLacksMinimumCount, relationship.name, count,
+        .validationRelationshipLacksMinimumCount, relationship.name, members(),
         "needs at least \(relationship.minCount) objects and has \(count)")
     }
     if relationship.maxCount > 0, count > relationship.maxCount {
       return failure(
-        .validationRelationshipExceedsMaximumCount, relationship.name, count,
+        .validationRelationshipExceedsMaximumCount, relationship.name, members(),
         "takes at most \(relationship.maxCount) objects and has \(count)")
     }
     return nil
@@ -190,7 +213,10 @@ extension ManagedObject {
     var userInfo: [String: Any] = [
       CoreDataError.Key.validationObject: self, CoreDataError.Key.validationKey: key,
     ]
-    if let value { userInfo[CoreDataError.Key.validationValue] = value }
+    if let value {
+      userInfo[CoreDataError.Key.validationValue] =
+        speaksFoundation ? FoundationNumbers.handedOut(value) : value
+    }
     if let predicate { userInfo[CoreDataError.Key.validationPredicate] = predicate }
     if let underlying { userInfo[NSUnderlyingErrorKey] = underlying }
     let localized = home.entity.entityDescription.managedObjectModel?.localizationDictionary
@@ -198,7 +224,7 @@ extension ManagedObject {
     let sentence =
       warning.map { localized?["ErrorString/\($0)"] ?? $0 }
       ?? "\(localized?["Entity/\(entity)"] ?? entity)."
-      + "\(localized?["Property/\(key)/Entity/\(entity)"] ?? localized?["Property/\(key)"] ?? key) \(words)."
+      + "\(localized?["Property/\(key)/Entity/\(entity)"] ?? localized?["Property/\(key)"] ?? key) \(words)\(words.hasSuffix(".") ? "" : ".")"
     return CoreDataError(code, sentence, userInfo: userInfo)
   }
 }

@@ -112,7 +112,9 @@ extension ManagedObject {
     if relationship.isToMany {
       let members = Set(objects)
       value = relationship.isOrdered ? objects : members
-      if let failure = countFailure(relationship, members.count) { throw failure }
+      let failure = countFailure(
+        relationship, members.count, of: relationship.isOrdered ? handedOut(objects) : members)
+      if let failure { throw failure }
     } else {
       value = objects.first
       if objects.isEmpty {

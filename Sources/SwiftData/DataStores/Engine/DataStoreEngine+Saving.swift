@@ -24,6 +24,13 @@ extension DataStoreEngine {
       guard let record = records[address] else { continue }
       if let row = row(record.entity, edge.owner) { rows.updated.append(row) }
     }
+    // Of what was saved with the values that it had, those that another context has saved meanwhile are left out: older values would be
+    // written over newer ones.
+    for touch in changes.resaved {
+      guard let row = row(touch.entity, touch.primaryKey) else { continue }
+      if let version = row.rowVersion, versions.isNewer(row.objectID, than: version) { continue }
+      rows.updated.append(row)
+    }
     return rows
   }
 

@@ -62,8 +62,9 @@ struct InverseFinder {
     guard let property = destination.property(for: keyPath),
       let partner = ends.firstIndex(where: { $0.property === property })
     else {
+      let named = destination.path(for: keyPath).map { "\(destination.entityName).\($0)" }
       faults.append(
-        "Relationship \(end.label) names the inverse \(keyPath), which is no relationship of \(destination.entityName)."
+        "Relationship \(end.label) names the inverse \(named ?? "\(keyPath)"), which is no relationship of \(destination.entityName)."
       )
       return
     }

@@ -64,15 +64,17 @@ struct SchemaBuilder {
     }
     let entity = Schema.Entity(descriptor.entityName, modelType: descriptor.type, properties: properties)
     for property in properties where property.isUnique {
+      // Several objects may lead to the same ones: of a to-many relationship the option says nothing.
+      if let relationship = property as? Schema.Relationship, !relationship.isToOneRelationship { continue }
       entity.uniquenessConstraints.append([property.name])
     }
     for key in descriptor.keys {
       guard let key = key as? any KeyPathGroups else { continue }
-      let groups = key.groups.map { names(of: $0, descriptor, "#" + key.kind) }
+      let groups = names(of: key.groups, descriptor, "#" + key.kind)
       if key.isUnique {
         entity.uniquenessConstraints += groups
       } else {
-        let spatial = key.spatialGroups.map { names(of: $0, descriptor, "#" + key.kind) }
+        let spatial = names(of: key.spatialGroups, descriptor, "#" + key.kind)
         entity.indices += groups
         entity.spatialIndices += spatial
       }
@@ -90,6 +92,13 @@ struct SchemaBuilder {
       property.name, originalName: original.isEmpty ? property.name : original,
       options: given?.options ?? [], valueType: type, defaultValue: property.defaultValue,
       hashModifier: given?.hashModifier)
+  }
+
+  /// An empty group says nothing.
+  private mutating func names(of groups: [[AnyKeyPath]], _ descriptor: ModelDescriptor, _ macro: String)
+    -> [[String]]
+  {
+    groups.filter { !$0.isEmpty }.map { names(of: $0, descriptor, macro) }
   }
 
   private mutating func names(of group: [AnyKeyPath], _ descriptor: ModelDescriptor, _ macro: String)

@@ -330,6 +330,26 @@ final class SalvageHistory {
   }
 }
 
+/// What a report says of one thing and of several.
+struct SalvageReportTests {
+  @Test func oneThingIsSaidOfInTheSingular() {
+    var report = SalvageReport()
+    (report.rowCounts, report.looseRowCount, report.damagedEntryCount) = (["Item": 1], 1, 1)
+    (report.lostReferenceCount, report.lostEdgeCount, report.looseEdgeCount) = (1, 1, 1)
+    (report.unreadablePages, report.keepsIdentity) = ([7], true)
+    #expect(
+      report.description.split(separator: "\n") == [
+        "Item: 1 row", "1 of them from a loose page: it may be out of date.", "1 row is damaged.",
+        "1 reference led to a row that is not back and is nil now.",
+        "1 member of a relationship is not back.",
+        "1 member of a relationship is from a loose page: it may be out of date.", "1 page is unreadable.",
+      ])
+    (report.rowCounts, report.damagedEntryCount, report.lostEdgeCount) = (["Item": 2], 2, 0)
+    #expect(report.description.contains("Item: 2 rows") && report.description.contains("2 rows are damaged."))
+    #expect(!report.description.contains("not back."))
+  }
+}
+
 extension [UInt8] {
   /// Replaces every occurrence of `word`.
   mutating func strike(_ word: [UInt8]) {

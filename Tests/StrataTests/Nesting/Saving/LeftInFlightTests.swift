@@ -72,7 +72,11 @@ struct LeftInFlightTests {
       let gate = StoreGate()
       let store = try TemporaryStore(behind: gate)
       context.performAndWait { context.persistentStoreCoordinator = store.coordinator }
-      try await leave(context, of: store, behind: gate) { $0.persistentStoreCoordinator = nil }
+      // Leaving waits for the save.
+      try await leave(context, of: store, behind: gate) {
+        gate.openSoon()
+        $0.persistentStoreCoordinator = nil
+      }
       coordinator = store.coordinator
       if !isFirstGone { first = store }
     }

@@ -25,7 +25,8 @@ extension ReferenceNode {
     let own = leaves.values.filter { !$0.isRowGone }.compactMap { leaf in
       leaf.ownChange.map { (number: leaf.number, change: $0) }
     }
-    let changed = own.filter { $0.change.kind != .update || !$0.change.changed.isEmpty }
+    // What is saved as it was is an update of the parent, and nothing to write.
+    let changed = own.filter { parent != nil || !$0.change.changesNothing }
     return (changed + received.map { (number: $0.key, change: $0.value) }).sorted { $0.number < $1.number }
   }
 
@@ -33,6 +34,12 @@ extension ReferenceNode {
     var result = ReferenceSave()
     result.isStored = parent == nil
     for (number, change) in pending {
+      if change.changesNothing {
+        let isDropped = parent.map { !$0.lay(number, change, &result) } ?? false
+        if isDropped, leaves[number]?.own == .update { result.gone.append(number) }
+        result.unchanged.insert(number)
+        continue
+      }
       var row = change.row
       var isDropped = false
       if let parent {
@@ -118,11 +125,11 @@ extension ReferenceNode {
       if change.kind == .delete, leaves.removeValue(forKey: number) != nil { save.goneBelow.append(number) }
       return change.kind == .delete
     }
+    let row = change.changesNothing ? below : below.with(change.changes)
     show(
       number,
       ReferenceChange(
-        kind: change.kind, row: change.kind == .delete ? nil : below.with(change.changes), base: below,
-        changed: change.changed))
+        kind: change.kind, row: change.kind == .delete ? nil : row, base: below, changed: change.changed))
     return true
   }
 

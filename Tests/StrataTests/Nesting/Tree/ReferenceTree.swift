@@ -29,6 +29,9 @@ struct ReferenceChange {
   var base: ReferenceTreeRow?
   var changed: Set<Int>
 
+  /// Whether the leaf is saved just as it was.
+  var changesNothing: Bool { kind == .update && changed.isEmpty }
+
   /// The changed values.
   var changes: [Int: TreeValue] {
     guard let row else { return [:] }

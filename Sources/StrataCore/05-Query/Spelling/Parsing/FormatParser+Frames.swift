@@ -96,6 +96,9 @@ extension FormatParser {
         try requireExpression(elements[2]))
     case .cast:
       let (expression, type) = try cast(elements, frame.start)
+      if type == .date, case .constant(.string(let text)) = expression, let date = dates?(text) {
+        return .constant(.date(date))
+      }
       return try FormatCast.folded(expression, type) { lexer.error(.malformed($0), at: elements[0].start) }
     case .objects: return .objects(try elements.map(identifier))
     case .entity:

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Reads format strings, with Core Data's grammar.
 ///
 /// Operators wait on a stack of their own until one of a lower level comes (operator precedence, without recursion): the depth of
@@ -23,6 +25,8 @@ struct FormatParser {
   var takesOptions = false
   /// What finds objects by what OBJECTS names; nil for URIs of stores that the process has opened.
   var objects: ((String) throws -> ManagedObjectID)?
+  /// What reads a text that is cast to a date, besides seconds since 2001; nil for these alone.
+  var dates: ((String) -> Date?)?
   /// Whether functions are known that are evaluated in memory only: then the tree is not for a store, see ``MemoryCall``.
   var allowsMemory = false
 
@@ -31,10 +35,11 @@ struct FormatParser {
   /// - Throws: ``PredicateSyntaxError``.
   static func predicate(
     _ format: String, _ arguments: [Any?], objects: ((String) throws -> ManagedObjectID)? = nil,
-    allowsMemory: Bool = false
+    dates: ((String) -> Date?)? = nil, allowsMemory: Bool = false
   ) throws -> FetchPredicate {
     var parser = FormatParser(lexer: FormatLexer(format), arguments: FormatArguments(arguments))
     parser.objects = objects
+    parser.dates = dates
     parser.allowsMemory = allowsMemory
     let node = try parser.parse()
     return try parser.requirePredicate(node)

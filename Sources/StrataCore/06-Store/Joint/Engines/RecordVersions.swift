@@ -34,6 +34,9 @@ package struct RecordVersions {
     newest = max(newest, version)
   }
 
+  /// A save has handed the store a record as it was: what the store says of it from now on is the same version.
+  package mutating func noteSavedAgain(_ id: ManagedObjectID) { known[id]?.stored = nil }
+
   /// What the store was given for the version that was saved.
   package mutating func noteStored(_ id: ManagedObjectID, _ stored: UInt64) { known[id]?.stored = stored }
 

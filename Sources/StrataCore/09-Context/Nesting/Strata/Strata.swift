@@ -127,6 +127,8 @@ final class Strata: Sendable {
     var generation = 0
     /// Saves of children that the context's objects do not show yet, oldest first.
     var received: [[StratumRow]] = []
+    /// The context has left its coordinator, and these layers.
+    var isClosed = false
   }
 
   // MARK: Reading
@@ -178,6 +180,11 @@ final class Strata: Sendable {
     }
   }
 
+  /// Whether the context has left its coordinator: nothing comes in here any more.
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  func close() { state.withLock { $0.isClosed = true } }
+
   /// Whether a save that is under way hands the record of `object` down.
   func isHandingDown(_ object: ManagedObject) -> Bool {
     frozenRow(object.home.layerTable, object.primaryKey) != nil
@@ -227,13 +234,14 @@ final class Strata: Sendable {
   /// - Parameters:
   ///   - beneath: reads below the context.
   ///   - inspect: looks at what a change is laid over before it is, and may throw to refuse the save.
-  /// - Returns: the places of changes to records that the parent has deleted, which are dropped (rule 169).
+  /// - Returns: the places of changes to records that the parent has deleted, which are dropped (rule 169); nil, and nothing is taken over, when the parent has left its
+  ///   coordinator.
   func receive(
     _ changes: [StratumRow], store: (Int) -> StoreBinding?, beneath: Beneath,
     inspect: (([StratumRow?]) throws -> Void)?
-  ) throws -> [Int] {
+  ) throws -> [Int]? {
     var dropped: [Int] = []
-    _ = try update(receiving: changes) { top, frozen in
+    let isReceived = try update(receiving: changes, onlyIf: { !$0.isClosed }) { top, frozen in
       dropped = []
       try inspect?(changes.map { Self.find($0.table, $0.primaryKey, top, frozen) })
       for (place, change) in changes.enumerated() {
@@ -244,7 +252,7 @@ final class Strata: Sendable {
         if try !Self.lay(change, over: &top, frozen, binding, beneath) { dropped.append(place) }
       }
     }
-    return dropped
+    return isReceived ? dropped : nil
   }
 
   private static func find(
@@ -277,6 +285,8 @@ final class Strata: Sendable {
       return true
     }
     guard let found = try beneath(change) else { return change.kind == .delete }
+    // Nothing of it was edited: it goes with its row.
+    if found.isLost, change.changesNothing { return false }
     if found.isLost, let whole = change.wholeIfOnlyLinked {
       top.put(whole, table, key)
       return true

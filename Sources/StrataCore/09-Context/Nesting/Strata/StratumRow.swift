@@ -31,13 +31,17 @@ final class StratumRow: Sendable {
   let edges: StratumEdges
   /// Of a deletion: the references that were no longer those of `base` when the record was deleted. None of them forbids the deletion.
   let leftReferences: SlotBitmap
+  /// Of an update without changed slots: the object was saved with the values and the members that it had.
+  let isResaved: Bool
 
   init(
     _ kind: Kind, _ bound: BoundEntity, _ primaryKey: UInt64, row: RowSnapshot?,
     externals: [StratumValue] = [],
     changedSlots: SlotBitmap = SlotBitmap(), base: RowSnapshot?, isBaseStored: Bool, isFinal: Bool = false,
-    transients: TransientValues? = nil, edges: StratumEdges = [:], leftReferences: SlotBitmap = SlotBitmap()
+    transients: TransientValues? = nil, edges: StratumEdges = [:], leftReferences: SlotBitmap = SlotBitmap(),
+    isResaved: Bool = false
   ) {
+    self.isResaved = isResaved
     self.edges = edges
     self.leftReferences = leftReferences
     self.kind = kind
@@ -124,12 +128,15 @@ extension StratumRow {
         changedSlots: changedSlots.union(change.changedSlots),
         base: base, isBaseStored: isBaseStored,
         transients: TransientValues.laid(change.transients, over: transients),
-        edges: edges.followed(by: change.edges))
+        edges: edges.followed(by: change.edges), isResaved: isResaved && change.isResaved)
     }
   }
 
   /// Whether only to-many relationships or transient values have changed: no value of the row is at stake then, whoever has written a newer one.
   var isOnlyLinked: Bool { kind == .update && changedSlots.isEmpty }
+
+  /// Whether the record is saved just as it was.
+  var changesNothing: Bool { isResaved && transients == nil }
 
   /// What lies beneath this and `change` together: the newer stored row, if this says nothing of the row.
   private func base(beneath change: StratumRow) -> RowSnapshot? {
@@ -153,7 +160,7 @@ extension StratumRow {
         .update, bound, primaryKey, row: row, externals: externals, changedSlots: change.changedSlots,
         base: self.row,
         isBaseStored: false, transients: TransientValues.laid(change.transients, over: transients),
-        edges: change.edges)
+        edges: change.edges, isResaved: change.isResaved)
     }
   }
 
@@ -171,7 +178,7 @@ extension StratumRow {
     if base?.base != row.base { (result, externals) = try laid(over: row, keeping: kept, in: store) }
     return StratumRow(
       .update, bound, primaryKey, row: result, externals: externals, changedSlots: changedSlots, base: row,
-      isBaseStored: isStored, isFinal: true, transients: transients, edges: edges)
+      isBaseStored: isStored, isFinal: true, transients: transients, edges: edges, isResaved: isResaved)
   }
 
   /// An update of no value, only of to-many relationships or transient values, as one of all values: it is to meet the absence of its
@@ -197,7 +204,7 @@ extension StratumRow {
         changedSlots: older.changedSlots.union(changedSlots), base: older.base,
         isBaseStored: older.isBaseStored,
         transients: TransientValues.laid(transients, over: older.transients),
-        edges: older.edges.followed(by: edges))
+        edges: older.edges.followed(by: edges), isResaved: older.isResaved && isResaved)
     }
   }
 

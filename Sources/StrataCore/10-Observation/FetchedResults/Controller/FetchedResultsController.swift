@@ -369,6 +369,8 @@ extension FetchedResultsController: ResultsReceiver {
     makeReader()
     // Delegates are told of the very objects that leave.
     let leavers = keep(report)
+    // A list that has grown long keeps no more than one that was fetched as long.
+    defer { if !holdsShown { keeper?.releaseAll() } }
     let reloaded = report.items.filter { $0.kind == .update || $0.kind == .move }.map {
       FetchedResultsIdentifiers.identifier($0.identity, $0.code, report.stores)
     }
