@@ -1,3 +1,4 @@
+import StrataCore
 import Synchronization
 
 /// What a class of models says of itself, read once for each class.
