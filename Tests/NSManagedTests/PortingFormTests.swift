@@ -279,4 +279,25 @@ struct PortingFormTests {
     #expect(ported.remarks.map(\.line) == [1, 2] && ported.edits.isEmpty)
     #expect(ported.remarks.allSatisfy { $0.message.contains("replacePersistentStore") })
   }
+
+  @Test("Predicates and sort descriptors that are archived are told: Foundation on Linux stops the process")
+  func archivedCriteria() throws {
+    let ported = try Porting.port(
+      """
+      let a = try NSKeyedArchiver.archivedData(withRootObject: request.predicate!, requiringSecureCoding: true)
+      let b = NSKeyedArchiver.archivedData(withRootObject: NSPredicate(format: "a == 1"))
+      let c = try NSKeyedArchiver.archivedData(withRootObject: [NSSortDescriptor(key: "a", ascending: true)],
+        requiringSecureCoding: false)
+      var order: [NSSortDescriptor] = []
+      let d = try NSKeyedArchiver.archivedData(withRootObject: self.order, requiringSecureCoding: true)
+      let filter = NSCompoundPredicate(andPredicateWithSubpredicates: [])
+      let e = try NSKeyedArchiver.archivedData(withRootObject: filter, requiringSecureCoding: true)
+      let f = try NSKeyedArchiver.archivedData(withRootObject: color, requiringSecureCoding: true)
+      let g = try NSKeyedArchiver.archivedData(withRootObject: filter.predicateFormat, requiringSecureCoding: true)
+      let h = try NSKeyedArchiver.archivedData(withRootObject: NSPredicate(value: true).predicateFormat)
+      let i = Archive.archivedData(filter)
+      """)
+    #expect(ported.remarks.map(\.line) == [1, 2, 3, 6, 8] && ported.edits.isEmpty)
+    #expect(ported.remarks.allSatisfy { $0.message.contains("predicateFormat") })
+  }
 }

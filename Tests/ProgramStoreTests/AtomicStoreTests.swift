@@ -212,4 +212,28 @@ struct AtomicStoreTests {
     try container.viewContext.save()
     #expect(try container.viewContext.count(for: Shelf.request("Book")) == 1)
   }
+
+  @Test("Requests that no store looks up are worked out with the objects, as in stores in memory")
+  func inMemory() throws {
+    let stack = try FileStack()
+    try stack.context.run {
+      for (title, pages) in [("One", 10), ("Three", 30), ("Two", 20)] {
+        Shelf.make("Book", ["title": title, "pages": pages], in: stack.context)
+      }
+      try stack.context.save()
+      let request = Shelf.request("Book", by: "title")
+      request.predicate = NSPredicate { object, _ in
+        ((object as? NSManagedObject)?.value(forKey: "title") as? String)?.count == 3
+      }
+      #expect(try Shelf.texts(stack.context.fetch(request), "title") == ["One", "Two"])
+      request.sortDescriptors = [
+        NSSortDescriptor(key: "title", ascending: true) { first, second in
+          String((first as? String ?? "").reversed()).compare(String((second as? String ?? "").reversed()))
+        }
+      ]
+      request.fetchLimit = 1
+      #expect(try Shelf.texts(stack.context.fetch(request), "title") == ["One"])
+      #expect(try stack.context.count(for: request) == 1)
+    }
+  }
 }

@@ -193,8 +193,15 @@ final class SerialIdentifiers {
 struct QueryValues {
   static let texts = [
     "", "anna", "Anna", "ANNA", "Ánna", "anne", "bert", "Bert", "zoé", "zoe", "ZOÉ", "a", "nn", "x*y", "b\\?",
-    "日本", "日",
+    "日本", "日", "1", "-2", "0.5",
   ]
+  /// Numbers as texts, and texts that are none.
+  static let spelledNumbers =
+    longNumbers + fractions + [
+      "1", " -2 ", "+3", "0.5", "5e-1", "1E0", ".25", "2.", "-0", "\t3\n", "1e400", "-1e400", "", "anna",
+      "0x1",
+      "nan", "inf", "1 2", "1e", ".", "--1",
+    ]
   static let identifiers = (0..<5).map {
     UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0)))
   }
@@ -222,6 +229,16 @@ struct QueryValues {
       return Int64(random.pick(Self.longNumbers)).map { .integer($0) } ?? .null
     }
     return value(attribute.type, &random)
+  }
+
+  /// A text beside a number, a number beside a text.
+  func constantOfAnotherKind(beside type: AttributeType, _ random: inout SeededGenerator) -> AttributeValue {
+    if type != .string { return .string(random.pick(Self.spelledNumbers)) }
+    return random.pick([
+      .integer(1), .integer(-2), .integer(7), .double(0.5), .double(1), .float(0.5),
+      .decimal(Decimal(5) / 10),
+      .boolean(true), .double(.infinity),
+    ])
   }
 
   /// A number of another type than the attribute's.

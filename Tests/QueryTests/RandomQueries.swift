@@ -93,6 +93,9 @@ struct RandomQueries {
   }
 
   private mutating func constant(_ type: AttributeType) -> AttributeValue {
+    if QueryModel.isNumber(type) || type == .boolean || type == .string, random.chance(10) {
+      return values.constantOfAnotherKind(beside: type, &random)
+    }
     if random.chance(25), QueryModel.isNumber(type) || type == .boolean {
       return values.number(beside: type, &random)
     }

@@ -147,6 +147,8 @@ struct ReferenceInterpreter {
     guard case .value(var left) = left, case .value(var right) = right, !left.isNull, !right.isNull else {
       return false
     }
+    // A text and a number have no order.
+    if isText(.value(left)) != isText(.value(right)) { return false }
     if case .string(let text) = left { left = .string(Self.fold(text, options)) }
     if case .string(let text) = right { right = .string(Self.fold(text, options)) }
     let order = Self.compare(left, right)
@@ -184,6 +186,9 @@ struct ReferenceInterpreter {
   /// As it is when the type has no such number.
   private static func constant(_ constant: AttributeValue, as type: AttributeType) -> AttributeValue {
     switch (type, constant) {
+    case (.string, _) where double(constant) != nil: written(constant)
+    case (_, .string(let text)) where QueryModel.isNumber(type) || type == .boolean:
+      number(text, type) ?? constant
     case (.double, .decimal(let number)): Double("\(number)").map { .double($0) } ?? constant
     case (.float, .decimal(let number)): Double("\(number)").map { .float(Float($0)) } ?? constant
     case (.float, .double(let number)): .float(Float(number))
@@ -193,6 +198,30 @@ struct ReferenceInterpreter {
       Decimal(string: "\(number)").map { .decimal($0) } ?? constant
     default: constant
     }
+  }
+
+  private static func written(_ number: AttributeValue) -> AttributeValue {
+    switch number {
+    case .boolean(let flag): .string(flag ? "1" : "0")
+    case .integer(let number): .string("\(number)")
+    case .double(let number): .string("\(number)")
+    case .float(let number): .string("\(number)")
+    case .decimal(let number): .string("\(number)")
+    default: number
+    }
+  }
+
+  /// The number that a text spells; nil when it spells none.
+  private static func number(_ text: String, _ type: AttributeType) -> AttributeValue? {
+    let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
+    let form = "^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$"
+    guard text.range(of: form, options: .regularExpression) != nil else { return nil }
+    let double = strtod(text, nil)
+    if type == .double { return .double(double) }
+    if type == .float { return .float(Float(double)) }
+    // No decimal is as large as 1e400.
+    guard abs(double) < 1e100, let exact = Decimal(string: text) else { return .double(double) }
+    return .decimal(exact)
   }
 
   func value(_ expression: FetchExpression, _ scope: Scope) -> Value {

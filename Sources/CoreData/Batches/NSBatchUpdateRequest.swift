@@ -75,9 +75,8 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
     case let object as NSManagedObject: return object.objectID
     case let identifier as NSManagedObjectID: return identifier
     default:
-      if let plain = AttributeValue(value, type: .undefined) { return plain }
-      // Values of transformable and composite attributes. Sendable is a word without a witness: both existentials have one
-      // layout. The request is carried out at once, on this thread.
+      // As it was given, for transformers get it so, as from setValue. Sendable is a word without a witness: both existentials
+      // have one layout. The request is carried out at once, on this thread.
       // `as Any`: the compiler would hand over what is in the existential, not the existential.
       return unsafeBitCast(value as Any, to: (any Sendable).self)
     }

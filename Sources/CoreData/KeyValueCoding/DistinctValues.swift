@@ -23,7 +23,10 @@ enum DistinctValues {
   static func list(_ values: [Any]) -> [Any] {
     var seen: Set<AnyHashable> = []
     return values.filter { value in
-      guard let key = key(value) else { stop("values of type \(type(of: value)) cannot be told apart.") }
+      guard let key = key(value) else {
+        refuse("values of type \(type(of: value)) cannot be told apart.")
+        return false
+      }
       return seen.insert(key).inserted
     }
   }

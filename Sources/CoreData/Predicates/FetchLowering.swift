@@ -1,6 +1,6 @@
 import StrataCore
 
-/// Makes of predicates and expressions the tree of values that fetches execute.
+/// Makes of predicates and expressions the tree of values that fetches execute. What it refuses, `MemoryDivision` leaves to the context where the stores are in memory.
 struct FetchLowering {
   /// The context of the fetch, whose model knows what Swift key paths read; nil where there is none.
   var context: NSManagedObjectContext?

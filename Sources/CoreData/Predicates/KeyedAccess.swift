@@ -84,7 +84,9 @@ enum KeyedAccess {
     case "min": aggregate = .minimum
     case "max": aggregate = .maximum
     default:
-      stop("the collection operator @\(name) is not evaluated; there are @count, @sum, @avg, @min and @max.")
+      refuse(
+        "the collection operator @\(name) is not evaluated; there are @count, @sum, @avg, @min and @max.")
+      return nil
     }
     return aggregated(aggregate, rest.isEmpty ? base : value(base, rest, zero), zero: zero)
   }
@@ -97,7 +99,8 @@ enum KeyedAccess {
     if aggregate == .count { return elements.count { $0 != nil } }
     let scalars = elements.map { element -> AttributeValue in
       guard let value = AttributeValue(element, type: .undefined) else {
-        stop("“\(aggregate.selector)” takes numbers, texts and dates, no \(type(of: element)).")
+        refuse("“\(aggregate.selector)” takes numbers, texts and dates, no \(type(of: element)).")
+        return .null
       }
       return value
     }
@@ -140,7 +143,7 @@ enum KeyedAccess {
   // MARK: One key
 
   static func property(of base: Any, _ key: String) -> Any? {
-    if key == "self" { return base }
+    if key == "self" || key == "SELF" { return base }
     switch base {
     case let object as ManagedObject:
       return key == "objectID" ? object.objectID : plain(object.value(forKey: key))
@@ -167,9 +170,10 @@ enum KeyedAccess {
       mirror = current.superclassMirror
     }
     if key == "description" { return "\(base)" }
-    stop(
+    refuse(
       "\(type(of: base)) has no stored property “\(key)”; without the Objective-C runtime, keys are found in managed objects, "
         + "dictionaries and stored properties.")
+    return nil
   }
 }
 

@@ -4,7 +4,7 @@ import StrataCore
 /// dictionaries, and what `KeyedAccess` finds in others.
 ///
 /// Two values are compared as a store compares them (rule 108). What a store would refuse with an error traps, as Core Data raises an exception:
-/// nothing can be thrown here.
+/// nothing can be thrown here. A fetch that asks objects notes it, and throws.
 struct MemoryEvaluation {
   let object: Any?
   private let context: NSMutableDictionary?
@@ -31,8 +31,8 @@ struct MemoryEvaluation {
     }
     let test = MemoryComparison(
       operation, comparison.options.stringOptions,
-      leftIsConstant: isConstant(comparison.leftExpression) && isKeyPath(comparison.rightExpression),
-      rightIsConstant: isConstant(comparison.rightExpression) && isKeyPath(comparison.leftExpression))
+      left: adaptation(of: comparison.leftExpression, beside: comparison.rightExpression),
+      right: adaptation(of: comparison.rightExpression, beside: comparison.leftExpression))
     let left = value(comparison.leftExpression)
     let right = value(comparison.rightExpression)
     switch comparison.comparisonPredicateModifier {
@@ -94,7 +94,8 @@ struct MemoryEvaluation {
   private func variable(_ name: String) -> Any? {
     if let value = variables[name] { return plain(value) }
     if let value = context?[name] { return plain(value) }
-    stop("the variable $\(name) has no value; give it in evaluate(with:substitutionVariables:).")
+    refuse("the variable $\(name) has no value; give it in evaluate(with:substitutionVariables:).")
+    return nil
   }
 
   private func with(_ variable: String, _ element: Any?) -> MemoryEvaluation {
@@ -122,12 +123,14 @@ struct MemoryEvaluation {
       return function.value(arguments.map(value))
     }
     guard target == nil, let function = FetchFunction(selector: name) else {
-      stop("there is no function “\(name)”.")
+      refuse("there is no function “\(name)” of \(arguments.count) arguments.")
+      return nil
     }
     let values = arguments.map { argument -> AttributeValue in
       let value = value(argument)
       guard let scalar = AttributeValue(value, type: .undefined) else {
-        stop("“\(name)” takes numbers, texts and dates, no \(type(of: value)).")
+        refuse("“\(name)” takes numbers, texts and dates, no \(type(of: value)).")
+        return .null
       }
       return scalar
     }
@@ -142,7 +145,8 @@ struct MemoryEvaluation {
       var result: [AnyHashable: AnyHashable] = [:]
       for case let element? in KeyedAccess.elements(value(expression)) ?? [] {
         guard let key = DistinctValues.key(element), let element = DistinctValues.element(element) else {
-          stop("a set has elements of type \(Swift.type(of: element)), which are not hashable.")
+          refuse("a set has elements of type \(Swift.type(of: element)), which are not hashable.")
+          continue
         }
         result[key] = element
       }
@@ -161,17 +165,26 @@ struct MemoryEvaluation {
 struct MemoryComparison {
   private let operation: ComparisonOperator
   private let options: FetchComparison.StringOptions
-  private let leftIsConstant: Bool
-  private let rightIsConstant: Bool
+  private let left: Adaptation
+  private let right: Adaptation
+
+  /// What of a side becomes a value of the other side's kind.
+  struct Adaptation: OptionSet {
+    let rawValue: UInt8
+    /// Numbers among numbers, and texts that spell a UUID or a URL: beside key paths.
+    static let type = Adaptation(rawValue: 1)
+    /// Texts beside numbers, numbers beside texts: beside what the objects of a model have.
+    static let text = Adaptation(rawValue: 2)
+  }
 
   init(
-    _ operation: ComparisonOperator, _ options: FetchComparison.StringOptions, leftIsConstant: Bool = false,
-    rightIsConstant: Bool = false
+    _ operation: ComparisonOperator, _ options: FetchComparison.StringOptions, left: Adaptation = [],
+    right: Adaptation = []
   ) {
     self.operation = operation
     self.options = options
-    self.leftIsConstant = leftIsConstant
-    self.rightIsConstant = rightIsConstant
+    self.left = left
+    self.right = right
   }
 
   func isTrue(_ left: Any?, _ right: Any?) -> Bool {
@@ -188,12 +201,11 @@ struct MemoryComparison {
       return compared(left, right)
     case .between:
       guard let bounds = elements(right), bounds.count == 2 else {
-        stop("BETWEEN needs two values on its right side.")
+        refuse("BETWEEN needs two values on its right side.")
+        return false
       }
-      let notLess = MemoryComparison(
-        .greaterOrEqual, options, leftIsConstant: leftIsConstant, rightIsConstant: rightIsConstant)
-      let notMore = MemoryComparison(
-        .lessOrEqual, options, leftIsConstant: leftIsConstant, rightIsConstant: rightIsConstant)
+      let notLess = MemoryComparison(.greaterOrEqual, options, left: self.left, right: self.right)
+      let notMore = MemoryComparison(.lessOrEqual, options, left: self.left, right: self.right)
       return notLess.isTrue(left, bounds[0]) && notMore.isTrue(left, bounds[1])
     case .equal: return isEqual(left, right)
     case .notEqual: return !isEqual(left, right)
@@ -207,10 +219,11 @@ struct MemoryComparison {
     return elements(value) ?? KeyedAccess.dictionaryValues(value)
   }
 
-  /// The elements of a list or set. A range stops the process, as a fetch refuses it.
+  /// The elements of a list or set. A range is refused, as in a fetch.
   private func elements(_ value: Any?) -> [Any?]? {
     if let range = value as? any RangeExpression {
-      stop("\(type(of: range)) is a range; write BETWEEN with two values.")
+      refuse("\(type(of: range)) is a range; write BETWEEN with two values.")
+      return nil
     }
     return KeyedAccess.elements(value)
   }
@@ -243,29 +256,49 @@ struct MemoryComparison {
     guard case .value(let first) = Operand(left), case .value(let second) = Operand(right) else {
       return false
     }
-    let (left, right) = adapted(first, second)
+    // What looks for parts of a text takes texts only, as in a fetch.
+    let (left, right) = operation.adaptsConstants ? adapted(first, second) : (first, second)
     do { return try ComparedValues.isTrue(left, operation, right, options) } catch {
-      stop("\(error)")
+      refuse("\(error)")
+      return false
     }
   }
 
   /// Constants beside key paths to values of another numeric type take that type: 0.1 is the nearest float. A text beside a UUID or a URL is the one that it
-  /// spells.
-  private func adapted(_ left: AttributeValue, _ right: AttributeValue) -> (AttributeValue, AttributeValue) {
-    (
-      leftIsConstant ? Self.adapted(left, to: right) : left,
-      rightIsConstant ? Self.adapted(right, to: left) : right
-    )
+  /// spells, and beside a number the number; a number beside a text is written as one.
+  private func adapted(_ first: AttributeValue, _ second: AttributeValue) -> (AttributeValue, AttributeValue)
+  {
+    (Self.adapted(first, to: second, left), Self.adapted(second, to: first, right))
   }
 
-  private static func adapted(_ constant: AttributeValue, to value: AttributeValue) -> AttributeValue {
-    switch value {
+  private static func adapted(_ constant: AttributeValue, to value: AttributeValue, _ adaptation: Adaptation)
+    -> AttributeValue
+  {
+    var constant = constant
+    if adaptation.contains(.text), let type = textual(value) {
+      constant = ComparedValues.adapted(constant, beside: type)
+    }
+    guard adaptation.contains(.type) else { return constant }
+    return switch value {
     case .double: ComparedValues.converted(constant, to: .double) ?? constant
     case .float: ComparedValues.converted(constant, to: .float) ?? constant
     case .decimal: ComparedValues.converted(constant, to: .decimal) ?? constant
     case .uuid: spelled(constant, as: .uuid) ?? constant
     case .url: spelled(constant, as: .uri) ?? constant
     default: constant
+    }
+  }
+
+  /// The type of a value beside which texts and numbers are compared; nil for all others.
+  private static func textual(_ value: AttributeValue) -> AttributeType? {
+    switch value {
+    case .integer: .integer64
+    case .boolean: .boolean
+    case .double: .double
+    case .float: .float
+    case .decimal: .decimal
+    case .string: .string
+    case .null, .date, .data, .uuid, .url, .reference: nil
     }
   }
 

@@ -1,10 +1,12 @@
 import Foundation
 import StrataCore
 
-/// The functions of expressions that no store evaluates: those that need all values at once, chance or places.
+/// The functions of expressions that no store evaluates, those that need all values at once, chance or places, and the one of many values that a store evaluates inside of an
+/// aggregate only.
 enum MemoryFunction: String {
   case median = "median:"
   case mode = "mode:"
+  case distinct = "distinct:"
   case standardDeviation = "stddev:"
   case random = "random"
   case randomBelow = "random:"
@@ -24,6 +26,8 @@ enum MemoryFunction: String {
     switch self {
     case .median: return Self.median(numbers(arguments))
     case .mode: return Self.mode(scalars(arguments))
+    case .distinct:
+      return require(1, arguments) ? Self.distinct(arguments[0]) : nil
     case .standardDeviation: return Self.deviation(numbers(arguments))
     // `random(3)` has the name of the function without arguments.
     case .random where arguments.isEmpty: return Int.random(in: 0...Int(Int32.max))
@@ -32,18 +36,19 @@ enum MemoryFunction: String {
       return Int.random(in: 0..<(Int(exactly: limit.rounded(.down)) ?? .max))
     case .withoutIndex: return arguments.first ?? nil
     case .element:
-      require(2, arguments)
-      return element(of: arguments[0], arguments[1])
+      return require(2, arguments) ? element(of: arguments[0], arguments[1]) : nil
     case .distance:
-      require(2, arguments)
-      guard let end = Place(arguments[0]), let start = Place(arguments[1]) else { return nil }
+      guard require(2, arguments), let end = Place(arguments[0]), let start = Place(arguments[1]) else {
+        return nil
+      }
       return start.distance(to: end)
     }
   }
 
-  private func require(_ count: Int, _ arguments: [Any?]) {
-    if arguments.count == count { return }
-    stop("“\(rawValue)” takes \(count) arguments, not \(arguments.count).")
+  private func require(_ count: Int, _ arguments: [Any?]) -> Bool {
+    if arguments.count == count { return true }
+    refuse("“\(rawValue)” takes \(count) arguments, not \(arguments.count).")
+    return false
   }
 
   // MARK: Values
@@ -54,16 +59,18 @@ enum MemoryFunction: String {
     return (one ?? arguments).compactMap { element in
       guard let element = plain(element) else { return nil }
       guard let value = AttributeValue(element, type: .undefined) else {
-        stop("“\(rawValue)” takes numbers, no \(type(of: element)).")
+        refuse("“\(rawValue)” takes numbers, no \(type(of: element)).")
+        return nil
       }
       return value
     }
   }
 
   private func numbers(_ arguments: [Any?]) -> [Double] {
-    scalars(arguments).map { value in
+    scalars(arguments).compactMap { value in
       guard case .double(let number)? = ComparedValues.converted(value, to: .double) else {
-        stop("“\(rawValue)” takes numbers, not \(value).")
+        refuse("“\(rawValue)” takes numbers, not \(value).")
+        return nil
       }
       return number
     }
@@ -98,6 +105,12 @@ enum MemoryFunction: String {
     return runs.filter { $0.count == most }.compactMap { $0.value.spelledValue }
   }
 
+  /// The elements that are not nil, each once, as a set; of what is no list or set, itself.
+  private static func distinct(_ value: Any?) -> Any? {
+    let elements = KeyedAccess.elements(value) ?? [value]
+    return DistinctValues.set(elements.compactMap { plain($0) })
+  }
+
   // MARK: Elements
 
   /// An element of a list by its place, nil where there is none; a value of a dictionary by its key.
@@ -109,7 +122,10 @@ enum MemoryFunction: String {
     }
     guard let elements = KeyedAccess.elements(collection), !(collection is NSSet),
       !(collection is any SetAlgebra)
-    else { stop("“\(rawValue)” takes a list or a dictionary, no \(type(of: collection)).") }
+    else {
+      refuse("“\(rawValue)” takes a list or a dictionary, no \(type(of: collection)).")
+      return nil
+    }
     guard case .integer(let place)? = AttributeValue(index, type: .integer64),
       let place = Int(exactly: place), elements.indices.contains(place)
     else { return nil }

@@ -25,6 +25,21 @@ extension MemoryEvaluation {
     }
   }
 
+  /// What becomes of a side of a comparison that is the same for all objects: beside an attribute a value of its type, beside anything that is computed of an object of a model
+  /// a text or a number, as that is.
+  func adaptation(of side: NSExpression, beside other: NSExpression) -> MemoryComparison.Adaptation {
+    guard isConstant(side) else { return [] }
+    var result: MemoryComparison.Adaptation = []
+    if isKeyPath(other) { result.insert(.type) }
+    if looksAtModel, !isConstant(other) { result.insert(.text) }
+    return result
+  }
+
+  /// Whether the object at hand, or the one that a sub-query looks at, is of an entity, so that a fetch could ask the same.
+  private var looksAtModel: Bool {
+    object is ManagedObject || elementNames.contains { plain(variables[$0]) is ManagedObject }
+  }
+
   /// Whether the expression is the value of an attribute, those of many objects, or one aggregate of those, and nothing else that is computed from them.
   func isKeyPath(_ expression: NSExpression) -> Bool {
     switch expression.kind {
@@ -32,10 +47,19 @@ extension MemoryEvaluation {
       !path.contains("@count") && (operand.map { isObject($0) } ?? true)
     case .swiftKeyPath: true
     case .function(nil, let name, let arguments) where FetchAggregate(selector: name) != nil:
-      name != FetchAggregate.count.selector && arguments.count == 1 && isKeyPath(arguments[0])
+      name != FetchAggregate.count.selector && arguments.count == 1
+        && isKeyPath(Self.withoutDistinct(arguments[0]))
     case .function(_, let name, let arguments): FetchLowering.keyPathArgument(name, arguments) != nil
     default: false
     }
+  }
+
+  /// What `distinct:` is of; any other expression itself.
+  private static func withoutDistinct(_ expression: NSExpression) -> NSExpression {
+    guard case .function(nil, let name, let arguments) = expression.kind,
+      MemoryFunction(selector: name) == .distinct, arguments.count == 1
+    else { return expression }
+    return arguments[0]
   }
 
   private func isObject(_ expression: NSExpression) -> Bool {
@@ -66,7 +90,7 @@ extension MemoryEvaluation {
   }
 
   private func attributeType(_ expression: NSExpression) -> AttributeType? {
-    switch expression.kind {
+    switch Self.withoutDistinct(expression).kind {
     case .keyPath(let operand, let path):
       attributeType(path, from: operand.map(entity) ?? (object as? ManagedObject)?.entity)
     case .aggregate(let parts): parts.lazy.compactMap { attributeType($0) }.first

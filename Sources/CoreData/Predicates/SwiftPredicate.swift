@@ -45,7 +45,8 @@ final class SwiftPredicate: NSPredicate {
       let model = (object as? ManagedObject)?.managedObjectContext?.fetchedModel
       guard let tree = try? lowered(for: model) else {
         if error as? PredicateError == .forceUnwrapFailure { return false }
-        stop("a #Predicate could not be evaluated: \(error)")
+        refuse("a #Predicate could not be evaluated: \(error)")
+        return false
       }
       return OpaqueArguments().predicate(tree).evaluate(with: object, substitutionVariables: bindings)
     }

@@ -10,13 +10,7 @@ extension NSManagedObjectContext {
     guard let coordinator = persistentStoreCoordinator else { return nil }
     let engines = coordinator.engines
     if !engines.contains(where: { $0 is ProgramEngine }) { return nil }
-    let affected = request.affectedStoreIdentifiers
-    let holders = engines.filter { engine in
-      guard affected?.contains(engine.identifier) ?? true else { return false }
-      guard let name = engine.configurationName else { return true }
-      let entities = coordinator.managedObjectModel.entities(forConfigurationName: name)
-      return entities?.contains { $0.name == entityName } ?? false
-    }
+    let holders = coordinator.holders(of: entityName, among: request.affectedStoreIdentifiers)
     let own = holders.compactMap { $0 as? ProgramEngine }
     guard let engine = own.first else { return nil }
     guard holders.count == 1, let store = engine.program as? NSIncrementalStore else {
@@ -73,5 +67,18 @@ extension NSManagedObjectContext {
       )
     }
     return rows
+  }
+}
+
+extension NSPersistentStoreCoordinator {
+  /// The stores that hold an entity.
+  /// - Parameter affected: Which stores are asked; nil for all.
+  func holders(of entityName: String, among affected: Set<UUID>?) -> [any StoreEngine] {
+    engines.filter { engine in
+      guard affected?.contains(engine.identifier) ?? true else { return false }
+      guard let name = engine.configurationName else { return true }
+      let entities = managedObjectModel.entities(forConfigurationName: name)
+      return entities?.contains { $0.name == entityName } ?? false
+    }
   }
 }

@@ -7,7 +7,8 @@ public typealias NSPersistentStoreAsynchronousFetchResultCompletionBlock = (
 
 /// A fetch whose store work runs away from the context's queue (rule 112): give it to `context.execute(_:)`, which returns at once.
 ///
-/// `completionBlock` is called on the context's queue. The context needs a queue, and the request an order that the store has.
+/// `completionBlock` is called on the context's queue. The context needs a queue, and the request a predicate and an order that the store has;
+/// where all stores are in memory or atomic, a request without them is worked out on the context's queue.
 open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// What is fetched.
   public let fetchRequest: NSFetchRequest<ResultType>
@@ -35,9 +36,18 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   }
 
   override func outcome(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
-    let lowered = try fetchRequest.lowered(for: context)
-    try lowered.requireStoresOrder("An asynchronous fetch")
+    try context.fetching(fetchRequest, affected: affectedStoreIdentifiers) { try outcome($0, context) }
+  }
+
+  private func outcome(_ lowered: LoweredFetch, _ context: NSManagedObjectContext) throws
+    -> NSPersistentStoreResult
+  {
     let result = NSAsynchronousFetchResult(self, context, finalResult: nil)
+    if lowered.isForMemory {
+      try startHere(lowered, result, context)
+      return result
+    }
+    try lowered.requireStoresOrder("An asynchronous fetch")
     var request = lowered.request
     if let affectedStoreIdentifiers { request.affectedStores = affectedStoreIdentifiers }
     switch fetchRequest.resultType {
@@ -50,6 +60,39 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
     default: try start(request.returning(Int.self), result, context) { NSNumber(value: $0) }
     }
     return result
+  }
+
+  /// Fetches on the context's queue, later: what the context decides about its objects is decided there.
+  /// - Throws: `CoreDataError` 134060 when the context has no queue.
+  private func startHere(
+    _ lowered: LoweredFetch, _ result: NSAsynchronousFetchResult<ResultType>,
+    _ context: NSManagedObjectContext
+  ) throws {
+    if context.concurrencyType == .confinementConcurrencyType {
+      throw CoreDataError(
+        .coreData,
+        "\(context) has no queue that an asynchronous fetch could come back to; make it with .privateQueue or .mainQueue."
+      )
+    }
+    var lowered = lowered
+    if let affectedStoreIdentifiers { lowered.request.affectedStores = affectedStoreIdentifiers }
+    let asked = lowered
+    let progress = Progress(totalUnitCount: 1)
+    result.running = (progress, { progress.cancel() })
+    context.perform {
+      result.end(
+        Result {
+          if progress.isCancelled { throw CancellationError() }
+          return try cocoa {
+            guard let values = try context.found(asked, self.fetchRequest) as? [ResultType] else {
+              throw CoreDataError(.coreData, "The fetched values are not of type \(ResultType.self).")
+            }
+            return values
+          }
+        })
+      progress.completedUnitCount = 1
+      self.completionBlock?(result)
+    }
   }
 
   private func start<Found: FetchRequestResult>(

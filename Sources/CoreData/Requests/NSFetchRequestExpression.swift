@@ -3,8 +3,8 @@ import StrataCore
 /// The type of expressions that are a fetch.
 public let NSFetchRequestExpressionType = NSExpression.ExpressionType.fetchRequest
 
-/// A fetch as an expression: what a request finds in a context, or how many there are. In memory only; a fetch with such an expression in its
-/// predicate throws.
+/// A fetch as an expression: what a request finds in a context, or how many there are. In memory, and in fetches whose stores are all in
+/// memory or atomic; another fetch with such an expression in its predicate throws.
 open class NSFetchRequestExpression: NSExpression {
   /// An expression of the fetch request and the context that two expressions stand for.
   open class func expression(forFetch fetch: NSExpression, context: NSExpression, countOnly countFlag: Bool)
@@ -30,9 +30,15 @@ open class NSFetchRequestExpression: NSExpression {
   static func value(request: Any?, context: Any?, _ isCount: Bool) -> Any? {
     guard let request = request as? NSFetchRequestDescription,
       let context = context as? NSManagedObjectContext
-    else { stop("a fetch in an expression needs an NSFetchRequest and an NSManagedObjectContext.") }
+    else {
+      refuse("a fetch in an expression needs an NSFetchRequest and an NSManagedObjectContext.")
+      return nil
+    }
     do {
       return isCount ? try context.counted(request) : try context.found(request)
-    } catch { stop("a fetch in an expression failed: \(error)") }
+    } catch {
+      refuse("a fetch in an expression failed: \(error)")
+      return nil
+    }
   }
 }

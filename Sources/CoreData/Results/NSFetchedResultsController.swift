@@ -71,6 +71,9 @@ open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
   open var cacheName: String? { source.cacheName }
 
   /// The receiver of changes. Not held.
+  ///
+  /// Set on the context's queue, and taken away from any thread, as by a view model's `deinit`: no call is decided on after `delegate = nil` has returned. That does not wait for a call that
+  /// the context's queue is beginning or making just then, which holds the delegate until it is over.
   open var delegate: (any NSFetchedResultsControllerDelegate)? {
     get { source.delegate }
     set { source.delegate = newValue }
@@ -81,7 +84,7 @@ open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
 
   /// Fetches the objects, or fetches them again. Does not notify the delegate. Objects that the list had and has again stay the same instances.
   ///
-  /// - Throws: 134060 when the sort descriptors are nil (an empty list leaves the order to the store), for a result type that is not managed objects, when objects of a section do not stand together (rule 242), and for an order that no store has;
+  /// - Throws: 134060 when the sort descriptors are nil (an empty list leaves the order to the store), for a result type that is not managed objects, when objects of a section do not stand together (rule 242), and for an order that no store has, unless all stores that are asked are in memory or atomic;
   ///   what `fetch` throws.
   open func performFetch() throws { try cocoa { try source.performFetch() } }
 

@@ -30,7 +30,7 @@ extension KeySortable where Self: NSSortDescriptor {
     self = Self.made(KeyedSortDescriptor(key, ascending: ascending, rule))
   }
 
-  /// Sorts by a function of the application. In memory only: a fetch throws.
+  /// Sorts by a function of the application. In memory, and in fetches whose stores are all in memory or atomic: another fetch throws.
   public init(key: String?, ascending: Bool, comparator cmptr: @escaping Comparator) {
     self = Self.made(KeyedSortDescriptor(key, ascending: ascending, .comparator(cmptr)))
   }
@@ -74,7 +74,8 @@ final class SwiftSortDescriptor: NSSortDescriptor {
   init<Compared>(_ descriptor: SortDescriptor<Compared>) {
     compared = { first, second in
       guard let first = first as? Compared, let second = second as? Compared else {
-        stop("a sort descriptor of \(Compared.self) sorts no \(type(of: first)).")
+        refuse("a sort descriptor of \(Compared.self) sorts no \(type(of: first)).")
+        return .orderedSame
       }
       return descriptor.compare(first, second)
     }

@@ -159,6 +159,7 @@ extension SourcePorter {
       remark("there are no selectors without Objective-C; pass a closure")
     case "FileProtectionType": fileProtection()
     case "replaceItemAt", "replaceItem": replacedItem()
+    case "archivedData": archive()
     default: break
     }
   }

@@ -268,6 +268,42 @@ extension SourcePorter {
     position += 4
   }
 
+  /// At `archivedData`, if what is archived certainly is a predicate or sort descriptors.
+  mutating func archive() {
+    guard at(position + 1).is("("), let close = closing(position + 1),
+      let root = arguments(position + 1, close).first, root.label == "withRootObject",
+      isCriterion(root.first..<root.end)
+    else { return }
+    remark(
+      "Foundation on Linux archives no predicates and no sort descriptors, and stops the process: keep predicateFormat, or key and ascending"
+    )
+  }
+
+  private static let criteria: Set<String> = [
+    "NSPredicate", "NSCompoundPredicate", "NSComparisonPredicate", "NSSortDescriptor",
+  ]
+
+  /// Whether an expression is made there of a class of predicates or sort descriptors, alone or in a list, or is a name that the file declares so, or a property of a request.
+  private func isCriterion(_ indexes: Range<Int>) -> Bool {
+    guard let last = indexes.last(where: { !at($0).is("!") }) else { return false }
+    let first = indexes.lowerBound
+    if Self.criteria.contains(at(at(first).is("[") ? first + 1 : first).text) { return !at(last).isName }
+    guard at(last).isName else { return false }
+    let name = at(last).text
+    if last > first, at(last - 1).is(".") {
+      if ["predicate", "sortDescriptors"].contains(name) { return true }
+      guard last == first + 2, at(first).is("self") else { return false }
+    } else if last > first {
+      return false
+    }
+    return fileTokens.indices.dropLast(3).contains { index in
+      guard fileTokens[index].isName, fileTokens[index].text == name,
+        fileTokens[index + 1].is(":") || fileTokens[index + 1].is("=")
+      else { return false }
+      return Self.criteria.contains(fileTokens[index + (fileTokens[index + 2].is("[") ? 3 : 2)].text)
+    }
+  }
+
   /// At `addObserver`.
   mutating func observer() {
     let (name, number) = (position, token.line)

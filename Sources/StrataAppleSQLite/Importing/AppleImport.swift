@@ -112,8 +112,8 @@ private final class ImportSession {
     encoder.outputFormatting = .sortedKeys
     var counters: [String: UInt64] = [:]
     for (root, largest) in apple.largestKeys where largest > 0 {
-      // A counter at the end of all keys would leave none for new objects.
-      if UInt64(largest) < StoreReference.keyLimit - 1 {
+      // A counter near the end of all keys would leave too few for new objects.
+      if UInt64(largest) <= StoreReference.largestTaken {
         counters[root] = UInt64(largest) + 1
       } else {
         report.remarks.append(
@@ -195,7 +195,10 @@ private final class ImportSession {
     for table in tables {
       try rows.forEach(table) { row in
         var values = row.values
-        for (relationship, target) in row.links { values[relationship.slot] = intake.reference(to: target) }
+        // A row with a key that cannot be taken is refused itself.
+        for (relationship, target) in row.links {
+          values[relationship.slot] = intake.reference(to: target) ?? .null
+        }
         try intake.add(row.object, values: values, line: 0)
         note(row.object.entity, values)
         report.objectCounts[apple.schema.entities[row.object.entity].name, default: 0] += 1

@@ -410,7 +410,9 @@ private struct AppleLayoutBuilder {
       let pairs = [(keys[0], keys[1]), (keys[1], keys[0])]
       // The exact name first: ends that are called alike fit both ways.
       for (member, owner) in keys[1] == memberBase ? pairs.reversed() : pairs
-      where fits(member, memberBase, relationship.name) && fits(owner, ownerBase, inverse.name) {
+      where fits(member, memberBase, relationship.name)
+        && (fits(owner, ownerBase, inverse.name) || isSymmetric && owner == AppleNames.reflexive)
+      {
         let order = AppleNames.joinOrder(member)
         if relationship.isOrdered && !there.contains(order) {
           missing.append(

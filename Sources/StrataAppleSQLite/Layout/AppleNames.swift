@@ -22,6 +22,8 @@ enum AppleNames {
   static func joinColumn(_ relationship: String, _ destination: Int64) -> String {
     "Z_\(destination)\(relationship.uppercased())"
   }
+  /// What the other column may be called where a relationship is its own inverse; `Z_6FRIENDS1` beside `Z_6FRIENDS` is the other form.
+  static let reflexive = "REFLEXIVE"
   /// The column beside it that has their places.
   static func joinOrder(_ column: String) -> String { "Z_FOK_" + column.dropFirst(2) }
 

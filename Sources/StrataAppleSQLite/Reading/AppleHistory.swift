@@ -106,13 +106,11 @@ final class AppleHistory {
       }
   }
 
-  /// A damaged row and a change that names its key leave so many keys for new objects.
-  private static let spareKeys: Int64 = 1 << 32
-
   /// The greatest key that the store has given, as far as it leaves keys for new objects.
   private func largestKey(_ hierarchy: Int) throws -> Int64 {
     guard let table = source.layout.tables[hierarchy] else { return 0 }
-    let most = Int64(StoreReference.keyLimit) - Self.spareKeys
+    // A damaged row and a change that names its key leave keys for new objects.
+    let most = Int64(StoreReference.largestTaken)
     let given = source.largestKeys[source.schema.hierarchies[hierarchy].rootName] ?? 0
     var largest = given <= most ? given : 0
     if case .integer(let key)? = try source.database.value(

@@ -32,7 +32,7 @@ struct Restore: StoreTask {
         throw Failure(
           .damaged,
           "The copy has \(Words.counted(check.problems.count, "problem")), and was not put anywhere.",
-          advice: "“strata salvage \(Words.quoted(copy)) NEW” brings back what is readable.")
+          advice: Failure.damageAdvice(copy))
       }
     } catch {
       throw Failure(error, store: copy)

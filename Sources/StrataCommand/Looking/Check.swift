@@ -37,7 +37,7 @@ struct Check: StoreTask {
     if !check.isSound {
       throw Failure(
         .damaged, "The store has \(Words.counted(check.problems.count, "problem")).",
-        advice: "“strata salvage \(Words.quoted(store)) NEW” brings back what is readable.")
+        advice: Failure.damageAdvice(store))
     }
     if json { return }
     try output.line(

@@ -160,8 +160,18 @@ final class LineParser {
       if reader.takesNull() { return }
       let target = try object(&reader)
       try require(target, isMemberOf: shape.toOne[place].relationship)
-      values[shape.toOne[place].slot] = intake.reference(to: target)
+      values[shape.toOne[place].slot] = try reference(to: target)
     }
+  }
+
+  func reference(to object: ObjectAddress) throws -> AttributeValue {
+    if let reference = intake.reference(to: object) { return reference }
+    if intake.leavesOutMembers {
+      intake.lostLinkCount += 1
+      return .null
+    }
+    throw LineFault(
+      "“\(schema.entities[object.entity].name)/p\(object.key)” is in no file: no object has such a key")
   }
 
   /// `"Person/p7"`.
@@ -361,7 +371,7 @@ final class CSVObjects {
       case .link(let link):
         let target = try parser.object(cell.text)
         try parser.require(target, isMemberOf: link.relationship)
-        values[link.slot] = intake.reference(to: target)
+        values[link.slot] = try parser.reference(to: target)
       }
     }
     let entity = shape.entity.number

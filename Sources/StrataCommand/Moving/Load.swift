@@ -144,7 +144,7 @@ final class LoadRun {
       if let facts { try requireSame(try ModelSource.json(facts.model, dump), intake) }
       return intake
     }
-    if let facts { return try StoreIntake(new: destination, facts: facts) }
+    if let facts { return try beginIntake(new: facts) }
     guard let modelFrom else {
       throw Failure(
         .input, "The dump does not say of which model it is.",
@@ -152,6 +152,22 @@ final class LoadRun {
     }
     let model = try ModelSource.model(modelFrom)
     return try StoreIntake(new: destination, facts: StoreFacts(model: try model.encodedForStores()))
+  }
+
+  private func beginIntake(new facts: StoreFacts) throws -> StoreIntake {
+    var facts = facts
+    // New objects get keys behind those that are loaded.
+    for (name, next) in facts.counters where skipsDamaged && next > StoreReference.largestTaken + 1 {
+      facts.counters[name] = nil
+      try refuse(1, "The next key of \(name) is to be \(next), which would leave too few for new objects")
+    }
+    do {
+      return try StoreIntake(new: destination, facts: facts)
+    } catch let refusal as StoreIntake.Refusal {
+      throw Failure(
+        .input, text(1, nil, refusal.description) + " Nothing was loaded.",
+        advice: "--skip-damaged loads the rest.")
+    }
   }
 
   /// Objects of a dump fit into a store whose entities are the same.
@@ -273,15 +289,15 @@ final class LoadRun {
     guard let intake else { throw Failure(.input, "The dump is empty.") }
     // What is wrong with an object says more than numbers that do not agree.
     try settleSteps(intake, file: nil)
-    if hasHeader {
-      if end == nil {
-        try refuse(lines.number + 1, "The dump ends without its last line: it was cut off")
-      } else if let end, end != read, report.damagedCount == 0 {
-        try refuse(
-          lines.number,
-          "The dump has \(end.objects) objects and \(end.members) members, and \(read.objects) and \(read.members) were read"
-        )
-      }
+    // A dump without its first line may have lost others with it.
+    if let end, end != read, report.damagedCount == 0 {
+      try refuse(
+        lines.number,
+        "The dump has \(end.objects) objects and \(end.members) members, and \(read.objects) and \(read.members) were read"
+      )
+    }
+    if hasHeader, end == nil {
+      try refuse(lines.number + 1, "The dump ends without its last line: it was cut off")
     }
     return try finish(intake)
   }

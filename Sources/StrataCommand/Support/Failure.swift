@@ -121,6 +121,13 @@ extension Failure {
   static let hashAdvice =
     "--template names an empty store that the app has made, --version-info the file VersionInfo.plist in the app's compiled model (.momd)."
 
+  /// What helps with a damaged store. Only files are salvaged.
+  static func damageAdvice(_ store: String) -> String {
+    StorePath.address(store) == nil
+      ? "“strata salvage \(Words.quoted(store)) NEW” brings back what is readable."
+      : "On the server, rename back what was renamed, mend or delete the row that is named, or restore what pg_dump has saved."
+  }
+
   private init(_ error: StorageError, _ store: String) {
     var error = error
     // A file that was being made has another name, which nobody knows.
@@ -128,8 +135,7 @@ extension Failure {
     let name = Words.quoted(store)
     switch error.kind {
     case .damaged, .truncated:
-      self.init(
-        .damaged, error.description, advice: "“strata salvage \(name) NEW” brings back what is readable.")
+      self.init(.damaged, error.description, advice: Self.damageAdvice(store))
     case .missing: self.init(.missing, error.description)
     case .exists: self.init(.exists, error.description)
     case .notADatabase where AppleSQLite.isStore(at: URL(fileURLWithPath: store)):
@@ -140,7 +146,9 @@ extension Failure {
       self.init(.notAStore, error.description)
     case .busy, .readersFull:
       self.init(
-        .busy, error.description, advice: "“strata backup \(name) COPY” makes a copy that nobody else uses.")
+        .busy, error.description,
+        advice: StorePath.address(store) == nil
+          ? "“strata backup \(name) COPY” makes a copy that nobody else uses." : "Try again.")
     case .replaced:
       self.init(
         .busy, error.description,
@@ -161,9 +169,11 @@ extension Failure {
     switch error.code {
     case .persistentStoreIncompatibleVersionHash, .persistentStoreIncompatibleSchema, .inferredMappingModel,
       .migrationMissingSourceModel, .migrationMissingMappingModel, .managedObjectModelReferenceNotFound:
+      // It reads files only.
+      let isAddress = store.map { StorePath.address($0) != nil } ?? false
       self.init(
         .model, error.localizedDescription,
-        advice: "“strata diff \(name) MODEL” says what differs and what would be lost.")
+        advice: isAddress ? nil : "“strata diff \(name) MODEL” says what differs and what would be lost.")
     case .migration, .migrationConstraintViolation: self.init(.model, error.localizedDescription)
     case .persistentHistoryTokenExpired:
       self.init(

@@ -23,6 +23,13 @@ struct ByteReader {
     return bytes[place]
   }
 
+  /// A byte that has not been read, so many behind the next one; it stays to be read.
+  @inline(__always)
+  func peek(_ ahead: Int = 0) -> UInt8? { place + ahead < bytes.count ? bytes[place + ahead] : nil }
+  /// Leaves out bytes, which there are.
+  @inline(__always)
+  mutating func skip(_ length: Int) { place += length }
+
   @inline(__always)
   mutating func number<N: FixedWidthInteger>(_ type: N.Type) -> N? {
     guard count >= MemoryLayout<N>.size else { return nil }

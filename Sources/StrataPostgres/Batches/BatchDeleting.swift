@@ -53,13 +53,15 @@ struct BatchDeleting {
     if plan.isEmpty { return true }
     guard plan.undecided.isEmpty, !question.hasStart else { return false }
     var statement = plan.statement
+    statement.subject = SQLStatement.Subject(entity: request.entity.name)
     statement.prefix("WITH f AS (")
     statement +=
-      "), d AS (DELETE FROM \(mapping.tables[request.hierarchyNumber].name) d USING f WHERE d.pk = f.pk RETURNING d.pk, d.entity) SELECT d.pk, d.entity FROM d ORDER BY d.pk"
+      "), d AS (DELETE FROM \(mapping.tables[request.hierarchyNumber].name) d USING f WHERE d.pk = f.pk RETURNING d.pk) SELECT f.pk, f.entity, d.pk IS NOT NULL FROM f LEFT JOIN d ON d.pk = f.pk ORDER BY f.pk"
     try writing.progress.stopIfCancelled()
     let result = try writing.ask([statement])[0]
     var keys: [Int: [UInt64]] = [:]
     for row in 0..<result.rowCount {
+      guard result[row, 2]?.bytes.first == 1 else { throw writing.keptRow() }
       keys[try mapping.entity(code: try result.integer(row, 1)), default: []].append(try result.key(row, 0))
     }
     for (entity, keys) in keys.sorted(by: { $0.key < $1.key }) {

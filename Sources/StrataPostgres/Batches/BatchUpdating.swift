@@ -71,42 +71,48 @@ struct BatchUpdating {
     guard let columns = constants() else { return false }
     let question = EngineRequest(update.request, storeIdentifier: writing.identifier)
     if question.candidates != nil { return false }
-    let plan = FetchStatement(question, .identifiers, mapping)
-    if plan.isEmpty { return true }
-    guard plan.undecided.isEmpty, !question.hasStart else { return false }
-    var statement = plan.statement
-    statement.prefix("WITH f AS (")
-    var (settings, differences): ([String], [String]) = ([], [])
-    for (column, value) in columns {
-      guard let words = statement.bind(value, as: column.type) else { return false }
-      settings.append("\(column.name) = \(words)")
-      // Both zeros are equal, and are not the same.
-      switch column.type {
-      case .float8:
+    var settings: [String] = []
+    let plan = FetchStatement(question, .identifiers, mapping) { table, statement in
+      var differences: [String] = []
+      for (column, value) in columns {
+        guard let words = statement.bind(value, as: column.type) else { return nil }
+        settings.append("\(column.name) = \(words)")
+        // Both zeros are equal, and are not the same.
+        let send: String? =
+          switch column.type {
+          case .float8: "pg_catalog.float8send"
+          case .float4: "pg_catalog.float4send"
+          default: nil
+          }
         differences.append(
-          "pg_catalog.float8send(d.\(column.name)) IS DISTINCT FROM pg_catalog.float8send(\(words))")
-      case .float4:
-        differences.append(
-          "pg_catalog.float4send(d.\(column.name)) IS DISTINCT FROM pg_catalog.float4send(\(words))")
-      default: differences.append("d.\(column.name) IS DISTINCT FROM \(words)")
+          "\(send ?? "")(\(table).\(column.name)) IS DISTINCT FROM \(send ?? "")(\(words))")
       }
+      return "(\(differences.joined(separator: " OR "))) AS differs"
     }
+    if plan.isEmpty { return true }
+    guard plan.undecided.isEmpty, !question.hasStart, settings.count == columns.count else { return false }
+    var statement = plan.statement
+    statement.subject = SQLStatement.Subject(entity: update.request.entity.name)
+    statement.prefix("WITH f AS (")
     let table = mapping.tables[update.request.hierarchyNumber]
     statement +=
-      "), u AS (UPDATE \(table.name) d SET version = d.version + 1, \(settings.joined(separator: ", ")) FROM f WHERE d.pk = f.pk AND (\(differences.joined(separator: " OR "))) RETURNING d.pk) "
-      + "SELECT f.pk, f.entity, u.pk IS NOT NULL FROM f LEFT JOIN u ON u.pk = f.pk ORDER BY f.pk"
+      "), u AS (UPDATE \(table.name) d SET version = d.version + 1, \(settings.joined(separator: ", ")) FROM f WHERE d.pk = f.pk AND f.differs RETURNING d.pk) "
+      + "SELECT f.pk, f.entity, f.differs, u.pk IS NOT NULL FROM f LEFT JOIN u ON u.pk = f.pk ORDER BY f.pk"
     try writing.progress.stopIfCancelled()
     let result = try writing.ask([statement])[0]
     try note(result)
     return true
   }
 
+  /// - Throws: ``BatchWriting/keptRow()`` where a row has other values than it should, and was not changed.
   private func note(_ result: SQLResult) throws {
     var changed: [Int: [UInt64]] = [:]
     for row in 0..<result.rowCount {
       let (key, entity) = (try result.key(row, 0), try mapping.entity(code: try result.integer(row, 1)))
       writing.outcome.updated.append(key, of: entity)
-      if result[row, 2]?.bytes.first == 1 { changed[entity, default: []].append(key) }
+      guard result[row, 2]?.bytes.first == 1 else { continue }
+      guard result[row, 3]?.bytes.first == 1 else { throw writing.keptRow() }
+      changed[entity, default: []].append(key)
     }
     for (entity, keys) in changed.sorted(by: { $0.key < $1.key }) {
       writing.outcome.changedSlots[entity, default: SlotBitmap()].formUnion(slots)

@@ -115,6 +115,11 @@ final class BatchWriting {
     RowAddress(hierarchy: schema.entities[row.entity].hierarchyNumber, key: row.primaryKey)
   }
 
+  /// What becomes of the attempt when a statement has found a row that it should have changed or deleted, and has not: a trigger has kept it, or somebody has taken it away.
+  func keptRow() -> any Error {
+    disturbed(SQLError(state: RowStatements.guardState, message: "a row was not written"))
+  }
+
   /// Notes what a statement has done by itself.
   func note(_ change: NotedChange) {
     hasWritten = true

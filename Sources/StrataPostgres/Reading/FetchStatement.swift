@@ -13,7 +13,11 @@ struct FetchStatement {
   private static let mostParameters = SQLStatement.mostParameters - 100
 
   /// The statement for a request in a mode. Rows that are left to a filter are asked for with their values, whatever the mode.
-  init(_ request: EngineRequest, _ mode: FetchMode, _ mapping: StoreMapping) {
+  /// - Parameter column: Makes another column of the name that the table has in the statement; nil for none. Called for identifiers alone, where the statement decides all.
+  init(
+    _ request: EngineRequest, _ mode: FetchMode, _ mapping: StoreMapping,
+    with column: (_ table: String, _ statement: inout SQLStatement) -> String? = { _, _ in nil }
+  ) {
     let resolved = request.request
     let table = mapping.tables[resolved.hierarchyNumber]
     var predicates = PredicateSQL(mapping)
@@ -47,16 +51,18 @@ struct FetchStatement {
     }
     if isDecided, mode == .count || mode == .identifiers { conditions.append(table.guardCondition) }
     decoding = RowDecoding(mapping, table, entities: resolved.entityNumbers, alias: alias)
+    var statement = predicates.statement
     var words: String
     switch mode {
     case .count where isDecided: words = "SELECT pg_catalog.count(*)"
-    case .identifiers where isDecided: words = "SELECT \(alias).pk, \(alias).entity"
+    case .identifiers where isDecided:
+      words = "SELECT \(alias).pk, \(alias).entity"
+      if let column = column(alias, &statement) { words += ", " + column }
     default: words = "SELECT \(decoding.list)"
     }
     words += " FROM \(table.name) \(alias)\(joins)"
     if !conditions.isEmpty { words += " WHERE " + conditions.joined(separator: " AND ") }
     if !order.isEmpty { words += " ORDER BY \(order)" }
-    var statement = predicates.statement
     if isDecided, mode != .count {
       if resolved.limit > 0 { words += " LIMIT \(statement.bind(resolved.limit))" }
       if resolved.offset > 0 { words += " OFFSET \(statement.bind(resolved.offset))" }

@@ -58,7 +58,7 @@ extension PostgresStore {
     {
       return nil
     }
-    return unkeyed.makeKey(error)
+    return unkeyed.makeKey(after: error)
   }
 
   /// Repeats what does no harm when it is done twice, until the server can do it or the time is over: who makes an object cannot be told of an error.

@@ -18,7 +18,7 @@ package final class PostgresStore: StoreEngine {
   /// By hierarchy: the primary keys that are reserved.
   let keys: [KeyBlocks]
   /// New objects for which the server has given no keys.
-  let unkeyed = UnkeyedObjects()
+  let unkeyed = UnkeyedObjects(giver: "The server", path: "")
   /// By entity number: whether the store holds objects of it.
   let held: [Bool]
   /// Names this object among all that write to the store.

@@ -236,13 +236,18 @@ final class PostgresConnection: @unchecked Sendable {
         detail:
           "A statement has \(large.oids.count) values, and PostgreSQL takes \(SQLStatement.mostParameters).")
     }
-    if !statements.contains(where: \.isCopy) { return try runTogether(statements[...], deadline) }
     var results: [SQLResult] = []
     var rest = statements[...]
     do {
+      if !statements.contains(where: \.isCopy) { return try runTogether(rest, deadline) }
       while let first = rest.first {
         if let copied = first.copied {
-          results.append(try copy(first.text, copied, patience(until: deadline)))
+          let result = try copy(first.text, copied, patience(until: deadline))
+          // A trigger may keep rows without a word.
+          guard result.affectedCount == copied.rowCount else {
+            throw SQLError(state: RowStatements.guardState, message: "not all rows were copied")
+          }
+          results.append(result)
           rest.removeFirst()
         } else {
           let part = rest.prefix { !$0.isCopy }
@@ -252,7 +257,10 @@ final class PostgresConnection: @unchecked Sendable {
       }
     } catch var error as SQLError {
       error.position += results.count
-      error.isOfCopy = statements[error.position].isCopy
+      if statements.indices.contains(error.position) {
+        error.isOfCopy = statements[error.position].isCopy
+        error.subject = statements[error.position].subject
+      }
       throw error
     }
     return results
@@ -558,20 +566,10 @@ final class PostgresConnection: @unchecked Sendable {
   private func wait(forReading: Bool, forWriting: Bool, _ deadline: ContinuousClock.Instant?) throws {
     let socket = PQsocket(handle)
     guard socket >= 0 else { throw lost() }
-    var events: Int16 = 0
-    if forReading { events |= Int16(POLLIN) }
-    if forWriting { events |= Int16(POLLOUT) }
-    while true {
-      var descriptor = pollfd(fd: socket, events: events, revents: 0)
-      var milliseconds: Int32 = -1
-      if let deadline {
-        let left = deadline - ContinuousClock.now
-        if left <= .zero { throw timeout() }
-        milliseconds = (left + .milliseconds(1)).milliseconds
-      }
-      let count = poll(&descriptor, 1, milliseconds)
-      if count > 0 { return }
-      if count < 0, errno != EINTR { throw lost() }
+    switch SocketWait.wait(for: socket, reading: forReading, writing: forWriting, until: deadline) {
+    case .ready: return
+    case .late: throw timeout()
+    case .failed: throw lost()
     }
   }
 

@@ -18,6 +18,8 @@ struct SQLError: Error, Sendable {
   var position = 0
   /// Whether that one copies rows.
   var isOfCopy = false
+  /// What that one writes, where that is known.
+  var subject: SQLStatement.Subject?
 
   init(_ result: OpaquePointer) {
     func field(_ code: Int32) -> String {
@@ -50,7 +52,8 @@ struct SQLError: Error, Sendable {
     if isOfFunction { return .refused }
     switch state {
     case "57P01", "57P02", "57P03", "25P03", "57P05": return .unreachable
-    case "42501", "P0001": return .refused
+    // Without support: a rule on a table, which takes the place of statements that tell how many rows they write.
+    case "42501", "P0001", "0A000": return .refused
     case "3D000": return .missing
     case "53100": return .diskFull
     case "53200", "53300", "53400", "55P03", "57014", "40001", "40P01": return .serverBusy
@@ -73,8 +76,22 @@ struct SQLError: Error, Sendable {
     StorageError(
       kind, operation: operation, path: "",
       detail:
-        "\(Self.sentence(kind)) \(server) says: \(message)\(place)\(state.isEmpty ? "" : " (SQLSTATE \(state))")."
+        "\(Self.sentence(kind)) \(server) says: \(message)\(place)\(state.isEmpty ? "" : " (SQLSTATE \(state))").\(remark)"
     )
+  }
+
+  /// What is said of the objects that the statement writes.
+  private var remark: String {
+    guard let subject else { return "" }
+    if kind == .tooLarge {
+      return subject.key.map { " It is about \(subject.entity) p\($0)." }
+        ?? " It is about an object of \(subject.entity)."
+    }
+    if state == CommitRun.unsupportedState {
+      return
+        " It was to write objects of \(subject.entity). Rules (CREATE RULE) on a store's tables are not supported."
+    }
+    return ""
   }
 
   /// The constraint and the table that it is about, where the message does not say so.

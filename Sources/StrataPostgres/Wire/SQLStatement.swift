@@ -5,6 +5,8 @@ protocol CopiedBytes: Sendable {
   /// Hands the bytes over in parts, until `send` answers false: no more is taken.
   /// - Throws: What `send` throws; for values that cannot be stored an error of its own, and then nothing is copied.
   func write(_ send: ([UInt8]) throws -> Bool) throws
+  /// So many rows there are: the copy fails when the server has taken in another number.
+  var rowCount: Int { get }
 }
 
 /// A statement with its parameters, which are always bound and never part of the text.
@@ -22,6 +24,15 @@ struct SQLStatement: Sendable {
   /// What a `COPY … FROM STDIN` copies; nil for any other statement.
   let copied: (any CopiedBytes)?
   var isCopy: Bool { copied != nil }
+  /// What is written; errors name it.
+  var subject: Subject?
+
+  /// The objects that a statement writes.
+  struct Subject: Sendable {
+    let entity: String
+    /// The key of the only one; nil for several.
+    var key: UInt64?
+  }
 
   init(_ text: String = "") {
     self.text = text
@@ -29,9 +40,10 @@ struct SQLStatement: Sendable {
   }
 
   /// A statement that reads rows from the connection.
-  init(copy text: String, _ copied: any CopiedBytes) {
+  init(copy text: String, _ copied: any CopiedBytes, subject: Subject? = nil) {
     self.text = text
     self.copied = copied
+    self.subject = subject
   }
 
   static func += (statement: inout SQLStatement, text: String) { statement.text += text }

@@ -159,9 +159,23 @@ struct LinkChanges {
       var statement = SQLStatement()
       let rows = SQLStatement.rows(of: [ends.sources, ends.targets].map { statement.bind($0) })
       statement +=
-        "DELETE FROM \(join.name) l USING \(rows) AS n(s, d) WHERE l.src = n.s AND l.dst = n.d"
-      return statement
+        "DELETE FROM \(join.name) l USING \(rows) AS n(s, d) WHERE l.src = n.s AND l.dst = n.d RETURNING 1"
+      statement.subject = subject(number)
+      // Some may have gone already.
+      return RowStatements.guarded(statement, count: ends.sources.count) { written, _ in
+        "\(written) = (\(Self.count(rows, join)))"
+      }
     }
+  }
+
+  /// What a statement about links of a relationship writes, for errors.
+  private func subject(_ number: Int) -> SQLStatement.Subject {
+    SQLStatement.Subject(entity: work.schema.entities[work.schema.relationships[number].owner].name)
+  }
+
+  /// The question how many of the links are there whose ends are two arrays' elements.
+  private static func count(_ rows: String, _ join: JoinMapping) -> String {
+    "SELECT pg_catalog.count(*) FROM \(rows) AS n(s, d) JOIN \(join.name) l ON l.src = n.s AND l.dst = n.d"
   }
 
   /// The tables of links that lead to rows of a hierarchy, with the column that does.
@@ -182,6 +196,7 @@ struct LinkChanges {
       joins(ofHierarchy: hierarchy).map { join, column in
         var statement = SQLStatement("DELETE FROM \(join.name) l WHERE ")
         statement.add("l.\(column)", isAnyOf: keys)
+        // A foreign key says at the commit what a trigger has kept; tables of somebody else's have no links.
         return statement
       }
     }
@@ -243,23 +258,29 @@ struct LinkChanges {
     }
     return ends.sorted { $0.key < $1.key }.compactMap { number, ends in
       guard let join = work.mapping.joins[number] else { return nil }
-      var (columns, arrays) = (["src", "dst"], [ends.sources, ends.targets])
+      var statement = SQLStatement()
+      var (columns, arrays) = (["src", "dst"], [ends.sources, ends.targets].map { statement.bind($0) })
       if join.hasPosition {
         columns.append("pos")
-        arrays.append(ends.positions)
+        arrays.append(statement.bind(ends.positions))
       }
       if join.hasInversePosition {
         columns.append("inverse_pos")
-        arrays.append(ends.inversePositions)
+        arrays.append(statement.bind(ends.inversePositions))
       }
-      var statement = SQLStatement()
-      let rows = SQLStatement.rows(of: arrays.map { statement.bind($0) })
+      let rows = SQLStatement.rows(of: arrays)
       let names = columns.joined(separator: ", ")
       let updates = columns.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+      let isPlain = updates.isEmpty
       statement +=
         "INSERT INTO \(join.name) (\(names)) SELECT \(columns.map { "n.\($0)" }.joined(separator: ", ")) FROM \(rows) AS n(\(names)) "
-        + "ON CONFLICT (src, dst) DO \(updates.isEmpty ? "NOTHING" : "UPDATE SET \(updates)")"
-      return statement
+        + "ON CONFLICT (src, dst) DO \(isPlain ? "NOTHING" : "UPDATE SET \(updates)") RETURNING 1"
+      statement.subject = subject(number)
+      // Those that were there are not written again, unless they have positions.
+      let pairs = SQLStatement.rows(of: Array(arrays.prefix(2)))
+      return RowStatements.guarded(
+        statement, count: ends.sources.count,
+        unless: isPlain ? { "\($0) + (\(Self.count(pairs, join))) = \($1)" } : nil)
     }
   }
 }

@@ -21,8 +21,12 @@ struct PlacedPositions {
       var statement = SQLStatement()
       let rows = SQLStatement.rows(of: [keys, positions].map { statement.bind($0) })
       statement +=
-        "UPDATE \(table.name) t SET \(position) = n.p FROM \(rows) AS n(k, p) WHERE t.pk = n.k"
-      return statement
+        "UPDATE \(table.name) t SET \(position) = n.p FROM \(rows) AS n(k, p) WHERE t.pk = n.k RETURNING 1"
+      let owner = mapping.schema.entities[mapping.schema.relationships[number].owner]
+      statement.subject = SQLStatement.Subject(entity: owner.name)
+      return RowStatements.guarded(statement, count: places.count) { written, _ in
+        "\(written) = (SELECT pg_catalog.count(DISTINCT t.pk) FROM \(rows) AS n(k, p) JOIN \(table.name) t ON t.pk = n.k)"
+      }
     }
   }
 }

@@ -43,7 +43,10 @@ struct RowCopies: CopiedBytes {
   /// So many bytes are handed over at once, and those of a row more.
   private static let partSize = 1 << 16
 
-  var statement: SQLStatement { SQLStatement(copy: text, self) }
+  var rowCount: Int { changes.count }
+  var statement: SQLStatement {
+    SQLStatement(copy: text, self, subject: SQLStatement.Subject(entity: entity.name))
+  }
 
   /// - Throws: What `send` throws; ``StorageError`` `.invalid` for a value that the server cannot store, `.tooLarge`.
   func write(_ send: ([UInt8]) throws -> Bool) throws {

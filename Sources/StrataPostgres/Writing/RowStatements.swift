@@ -199,7 +199,9 @@ struct RowStatements {
     statement += names
     statement += values
     statement += ")"
-    return answered(statement, change.entity, count: 1)
+    statement += " RETURNING 1"
+    statement.subject = subject(change.entity, change.primaryKey)
+    return Self.guarded(statement, count: 1)
   }
 
   private func update(_ change: RowChange, _ slots: [Int], keepsVersion: Bool) throws -> SQLStatement {
@@ -209,6 +211,7 @@ struct RowStatements {
     let settings = values.map { "\($0.column) = \($0.value)" }.joined(separator: ", ")
     statement +=
       "UPDATE \(mapping.table(ofEntity: change.entity).name) t SET \(settings) WHERE t.pk = \(key)\(isOfVersion(values[0].value, keepsVersion)) RETURNING 1"
+    statement.subject = subject(change.entity, change.primaryKey)
     return Self.guarded(statement, count: 1)
   }
 
@@ -320,8 +323,9 @@ struct RowStatements {
       .joined(separator: ", ")
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
     statement +=
-      "INSERT INTO \(mapping.table(ofEntity: entity).name) (\(targets)) SELECT \(values) FROM \(rows) AS n(\(aliases))"
-    return answered(statement, entity, count: columns.keys.count)
+      "INSERT INTO \(mapping.table(ofEntity: entity).name) (\(targets)) SELECT \(values) FROM \(rows) AS n(\(aliases)) RETURNING 1"
+    statement.subject = subject(entity)
+    return Self.guarded(statement, count: columns.keys.count)
   }
 
   private func update(_ columns: Columns, _ entity: Int, _ slots: [Int], keepsVersion: Bool) -> SQLStatement {
@@ -336,23 +340,29 @@ struct RowStatements {
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
     statement +=
       "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM \(rows) AS n(\(aliases)) WHERE t.pk = n.k\(isOfVersion("n.v", keepsVersion)) RETURNING 1"
+    statement.subject = subject(entity)
     return Self.guarded(statement, count: columns.keys.count)
   }
 
-  /// A statement that inserts rows. In a table of somebody else's a trigger may keep them without a word: then it fails.
-  private func answered(_ words: SQLStatement, _ entity: Int, count: Int) -> SQLStatement {
-    guard mapping.table(ofEntity: entity).adopted != nil else { return words }
-    var statement = words
-    statement += " RETURNING 1"
-    return Self.guarded(statement, count: count)
+  /// What a statement writes, for errors.
+  private func subject(_ entity: Int, _ key: UInt64? = nil) -> SQLStatement.Subject {
+    SQLStatement.Subject(entity: mapping.schema.entities[entity].name, key: key)
   }
 
-  /// A writing statement that fails, with a division by zero, unless it has written so many rows.
-  private static func guarded(_ words: SQLStatement, count: Int) -> SQLStatement {
+  /// A writing statement, which returns a row for each that it writes, that fails, with a division by zero, unless it has written so many: a trigger may keep rows without
+  /// a word, in any table.
+  /// - Parameter unless: Makes a condition of the words for the number that was written and those for `count`, by which another number is right as well. The server looks at
+  ///   it only where the number is another one; it sees tables as they were before the statement.
+  static func guarded(
+    _ words: SQLStatement, count: Int, unless: ((_ written: String, _ count: String) -> String)? = nil
+  ) -> SQLStatement {
     var statement = words
+    let written = "pg_catalog.count(*)"
     statement.prefix("WITH w AS (")
-    statement += ") SELECT 1 / (CASE WHEN pg_catalog.count(*) = "
-    statement += statement.bind(count) + " THEN 1 ELSE 0 END) FROM w"
+    let wanted = statement.bind(count)
+    statement += ") SELECT 1 / (CASE WHEN \(written) = \(wanted) THEN 1"
+    if let unless { statement += " WHEN " + unless(written, wanted) + " THEN 1" }
+    statement += " ELSE 0 END) FROM w"
     return statement
   }
 
@@ -366,6 +376,7 @@ struct RowStatements {
     var words = SQLStatement("DELETE FROM \(mapping.tables[hierarchy].name) t WHERE ")
     words.add("t.pk", isAnyOf: keys)
     words += " RETURNING 1"
+    words.subject = subject(mapping.schema.hierarchies[hierarchy].memberNumbers[0])
     return Self.guarded(words, count: keys.count)
   }
 

@@ -50,8 +50,9 @@ final class ContainerCore: @unchecked Sendable {
     case .row(let id):
       storeIdentifiers.contains(id.storeIdentifier) ? id : ownID(of: identifier)
     case .named(let store, let name, let key):
-      coordinator.managedObjectID(storeIdentifier: store, entityName: name, key: key)
-        ?? ownID(of: identifier)
+      // A store of the program's own may be called by a UUID, and a key of its be spelled as one of Strata's.
+      ownID(of: identifier)
+        ?? coordinator.managedObjectID(storeIdentifier: store, entityName: name, key: key)
     }
   }
 

@@ -17,6 +17,8 @@ struct SchemaMigration {
   /// - Throws: ``SwiftDataError/loadIssueModelContainer`` for versions that contradict themselves.
   func prepare(_ description: inout PersistentStoreDescription) throws {
     var models: [ObjectIdentifier: ManagedObjectModel] = [:]
+    // What errors call the versions.
+    var names: [String: String] = [:]
     let (configuration, file) = (description.configuration, StoredEntities(description))
     func model(of version: any VersionedSchema.Type) throws -> ManagedObjectModel {
       if let known = models[ObjectIdentifier(version)] { return known }
@@ -26,6 +28,7 @@ struct SchemaMigration {
       }
       if let configuration { parts.divide(made, for: configuration, as: file) }
       models[ObjectIdentifier(version)] = made
+      names[made.versionChecksum] = "\(version.versionIdentifier)"
       return made
     }
     var stages: [StrataCore.MigrationStage] = []
@@ -44,7 +47,9 @@ struct SchemaMigration {
     description.knownModels = try plan.schemas.map(model)
     // A plan of one version has no step: what differs is inferred.
     if stages.isEmpty { return }
-    description.stagedMigrationManager = StagedMigrationManager(stages)
+    let manager = StagedMigrationManager(stages)
+    manager.versionNames = names
+    description.stagedMigrationManager = manager
   }
 
   private static func custom(

@@ -30,7 +30,7 @@ public struct PersistentIdentifier: Hashable, Identifiable, Equatable, Comparabl
   struct ForeignKey: Hashable, Sendable {
     let store: String
     let entityName: String
-    /// The primary key as JSON, in which equal keys are equal.
+    /// The primary key as JSON in an array of one, in which equal keys are equal.
     let key: String
   }
 
@@ -75,9 +75,12 @@ public struct PersistentIdentifier: Hashable, Identifiable, Equatable, Comparabl
     lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
   }
 
-  // MARK: Stores of the program's own
+  // MARK: By names
 
   /// The identifier of a model in a ``DataStore``: the store, the class and a key that no other model of the class has there.
+  ///
+  /// With the UUID of one of Strata's own stores and a key such as `"p1"`, the last part of an object ID's URI, it is the identifier of that row. Whether there is such a store or
+  /// such a row is not asked.
   ///
   /// - Throws: what encoding the key throws.
   public static func identifier<T>(for storeIdentifier: String, entityName: String, primaryKey: T) throws
@@ -86,8 +89,7 @@ public struct PersistentIdentifier: Hashable, Identifiable, Equatable, Comparabl
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
     let key = String(decoding: try encoder.encode([primaryKey]), as: UTF8.self)
-    return PersistentIdentifier(
-      .foreign(ForeignKey(store: storeIdentifier, entityName: entityName, key: key)))
+    return PersistentIdentifier(.of(storeIdentifier, entityName, key: key))
   }
 }
 
@@ -147,52 +149,13 @@ extension PersistentIdentifier.Form: Hashable {
   }
 }
 
-extension PersistentIdentifier: Codable {
-  private enum CodingKeys: String, CodingKey { case store, entity, key, temporary, foreignKey }
-
-  /// Writes store, entity and key.
-  /// - Throws: what the encoder throws.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(entityName, forKey: .entity)
-    try container.encodeIfPresent(storeIdentifier, forKey: .store)
-    switch id.form {
-    case .temporary(let number, _): try container.encode(number, forKey: .temporary)
-    case .row(let row): try container.encode(row.key, forKey: .key)
-    case .named(_, _, let key): try container.encode(key, forKey: .key)
-    case .foreign(let key): try container.encode(key.key, forKey: .foreignKey)
-    }
-  }
-
-  /// Reads what `encode(to:)` has written, whether or not the store is open. A temporary identifier means something in the process that wrote it only.
-  /// - Throws: `DecodingError` for anything else.
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    let entity = try container.decode(String.self, forKey: .entity)
-    if let number = try container.decodeIfPresent(UInt64.self, forKey: .temporary) {
-      self.init(.temporary(number: number, entityName: entity))
-      return
-    }
-    let store = try container.decode(String.self, forKey: .store)
-    if let key = try container.decodeIfPresent(String.self, forKey: .foreignKey) {
-      self.init(.foreign(ForeignKey(store: store, entityName: entity, key: key)))
-      return
-    }
-    let key = try container.decode(UInt64.self, forKey: .key)
-    guard let uuid = UUID(uuidString: store) else {
-      throw DecodingError.dataCorruptedError(
-        forKey: .store, in: container, debugDescription: "“\(store)” is no identifier of a store")
-    }
-    self.init(.named(store: uuid, entityName: entity, key: key))
-  }
-}
-
 extension PersistentIdentifier: CustomStringConvertible {
   public var description: String {
     switch id.form {
     case .temporary(let number, let name): "\(name)/t\(number)"
     case .row(let row): row.description
-    case .named(let store, let name, let key): "x-coredata://\(store.uuidString)/\(name)/p\(key)"
+    case .named(let store, let name, let key):
+      "x-coredata://\(store.uuidString)/\(ManagedObjectID.escaped(name))/p\(key)"
     case .foreign(let key): "\(key.store)/\(key.entityName)/\(key.key)"
     }
   }

@@ -63,6 +63,20 @@ import TortureKit
     #expect(try store.isSound)
   }
 
+  @Test func aKeyThatLeavesTooFewForNewObjectsIsRefused() throws {
+    let store = try SmallStore()
+    try store.run("INSERT INTO ZTEAM (Z_PK, Z_ENT) VALUES (\(StoreReference.largestTaken + 1), 3)")
+    let error = #expect(throws: AppleStoreError.self) { try store.importNew() }
+    #expect(
+      error?.description.contains("Team/p\(StoreReference.largestTaken + 1) would leave too few") == true,
+      "\(error?.description ?? "")")
+    try store.run("UPDATE ZTEAM SET Z_PK = 77 WHERE Z_PK > 77")
+    try store.run("UPDATE Z_PRIMARYKEY SET Z_MAX = \(StoreReference.largestTaken + 1)")
+    let report = try store.importNew()
+    #expect(report.remarks.contains { $0.contains("new objects get keys behind those there are") })
+    #expect(try store.isSound)
+  }
+
   @Test func aKeyBeyondAllKeysIsRefused() throws {
     let store = try SmallStore()
     try store.run("INSERT INTO ZTEAM (Z_PK, Z_ENT) VALUES (9223372036854775807, 3)")

@@ -96,6 +96,28 @@ import Testing
     #expect(clients.memberColumn == "Z_8TRUSTEDCLIENTS" && clients.orderColumn == "Z_FOK_8TRUSTEDCLIENTS")
   }
 
+  /// Neither form of the second column was seen in a store of a real app: both are read.
+  @Test(arguments: ["REFLEXIVE", "Z_8FRIENDS1"], [false, true])
+  func aRelationshipThatIsItsOwnInverse(other: String, isOrdered: Bool) throws {
+    let model = model()
+    let label = try #require(model.entitiesByName["Label"])
+    let friends = RelationshipDescription("friends", to: label, maxCount: 0, isOrdered: isOrdered)
+    friends.inverseRelationship = friends
+    label.properties.append(friends)
+    var columns = columns
+    columns["Z_8FRIENDS"] = ["Z_8FRIENDS", other, "Z_FOK_8FRIENDS"]
+    let layout = try AppleLayout(try model.schema(), numbers: numbers, columns: columns)
+    let join = try #require(layout.joins.first { $0.table == "Z_8FRIENDS" })
+    #expect(join.isSymmetric && join.memberColumn == "Z_8FRIENDS" && join.ownerColumn == other)
+    #expect(join.orderColumn == (isOrdered ? "Z_FOK_8FRIENDS" : nil))
+    // It is a name of its own only there.
+    columns["Z_8FRIENDS"] = nil
+    columns["Z_5LABELS"] = ["Z_8LABELS", "REFLEXIVE"]
+    #expect(throws: AppleStoreError.self) {
+      try AppleLayout(try self.model().schema(), numbers: numbers, columns: columns)
+    }
+  }
+
   @Test func numbersOfAnEarlierModelInNamesAreFound() throws {
     var columns = columns
     columns["Z_5LABELS"] = nil

@@ -125,7 +125,7 @@ import Testing
     let plan = try page.client.object("plan", ["entity": "Book", "where": "year > 1990"])
     #expect(plan["access"] as? String == "index" && plan["indexes"] as? [String] == ["Book.byYear"])
     for (condition, words) in [
-      ("yeer > 3", "Did you mean “year”?"), ("year > > 3", "^"), ("year > 'x'", "year"),
+      ("yeer > 3", "Did you mean “year”?"), ("year > > 3", "^"), ("year BEGINSWITH 'x'", "year"),
       ("title MATCHES '('", "("), ("year > %d", "argument"),
     ] {
       for name in ["rows", "plan"] {

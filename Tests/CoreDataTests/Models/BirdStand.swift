@@ -99,7 +99,11 @@ final class BirdStand {
   {
     let context = NSManagedObjectContext(concurrencyType: type)
     // The store stays as long as it is in use.
-    context.userInfo["stand"] = self
+    if type == .privateQueueConcurrencyType {
+      context.performAndWait { context.userInfo["stand"] = self }
+    } else {
+      context.userInfo["stand"] = self
+    }
     context.persistentStoreCoordinator = coordinator
     return context
   }

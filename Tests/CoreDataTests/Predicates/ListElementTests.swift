@@ -3,6 +3,7 @@ import Testing
 
 @Suite("Single elements in predicates: list[0], list[FIRST], list[LAST], list[SIZE]")
 struct ListElementTests {
+  private let model: NSManagedObjectModel
   private let context: NSManagedObjectContext
   private let route: NSManagedObject
 
@@ -20,7 +21,7 @@ struct ListElementTests {
     label.attributeType = .stringAttributeType
     route.properties = [stops]
     stop.properties = [label, owner]
-    let model = NSManagedObjectModel()
+    model = NSManagedObjectModel()
     model.entities = [route, stop]
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(
@@ -68,13 +69,25 @@ struct ListElementTests {
   }
 
   @Test(
-    "A fetch says that no store looks up single elements; it counts them",
+    "A fetch from a store on disk says that no store looks up single elements; it counts them",
     arguments: ["stops[0].label == 'one'", "stops[FIRST] != nil", "ANY stops.label == stops[LAST].label"])
   func fetched(format: String) throws {
     let request = NSFetchRequest<NSManagedObject>(entityName: "Route")
     request.predicate = NSPredicate(format: format)
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("stops-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let file = folder.appendingPathComponent("Stops.store")
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    let store = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: nil)
+    defer {
+      try? coordinator.remove(store)
+      try? FileManager.default.removeItem(at: folder)
+    }
+    let disk = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+    disk.persistentStoreCoordinator = coordinator
     do {
-      _ = try context.fetch(request)
+      _ = try disk.fetch(request)
       Issue.record("the fetch was executed")
     } catch {
       #expect((error as NSError).code == 134_060)
@@ -82,5 +95,16 @@ struct ListElementTests {
     }
     request.predicate = NSPredicate(format: "stops[SIZE] == 3")
     #expect(try context.count(for: request) == 1)
+  }
+
+  @Test("A fetch from a store in memory looks them up with the objects")
+  func fetchedInMemory() throws {
+    let request = NSFetchRequest<NSManagedObject>(entityName: "Route")
+    for (format, count) in [
+      ("stops[0].label == 'one'", 1), ("stops[LAST].label == 'one'", 0), ("stops[FIRST] != nil", 1),
+    ] {
+      request.predicate = NSPredicate(format: format)
+      #expect(try context.count(for: request) == count, "\(format)")
+    }
   }
 }

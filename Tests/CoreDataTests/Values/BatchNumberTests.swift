@@ -36,6 +36,27 @@ struct BatchNumberTests {
     #expect(try birds("tally == 2 AND isRare == YES") == 6)
   }
 
+  @Test("What an expression gives is cut off, too, row by row; what is out of range, or none, names its row")
+  func expressions() throws {
+    func update(_ tally: String, _ isRare: String) throws {
+      try self.update(["tally": NSExpression(format: tally), "isRare": NSExpression(format: isRare)])
+    }
+    try update("tally * 1.5", "tally + 0.5")
+    // 7, 2, 3, 12 and 5 before.
+    for tally in [10, 3, 4, 18, 7] { #expect(try birds("tally == \(tally) AND isRare == YES") == 1) }
+    try update("0 - tally / 4.0", "0 * tally")
+    // -2.5, -0.75, -1, -4.5 and -1.75.
+    #expect(try birds("isRare == NO") == 5)
+    for tally in [-2, 0, -4] { #expect(try birds("tally == \(tally)") == 1) }
+    let large = #expect(throws: (any Error).self) {
+      try update("(tally + 9) * 1e30", "1")
+    }
+    #expect(large?.localizedDescription.contains("cannot take") == true)
+    #expect(large?.localizedDescription.contains("Bird.tally of p") == true)
+    #expect(throws: (any Error).self) { try update("name", "1") }
+    #expect(try birds("tally == -2") == 1)
+  }
+
   @Test("A number that is out of range is refused, and the message names what the program gave")
   func refused() throws {
     let large = #expect(throws: (any Error).self) { try update(["tally": 1e30]) }

@@ -208,6 +208,27 @@ import Testing
     #expect(try stand.context().all("Book").count == 299)
   }
 
+  /// The rule cascade takes books along, which have members themselves; the rule nullify changes rows of members.
+  @Test(arguments: [("Author", 150, 0), ("Shelf", 30, 300)])
+  func whatDeletionsLeadToIsReadTogether(entity: String, owners: Int, books: Int) throws {
+    let stand = try filled()
+    let context = stand.context()
+    let count = try trips(stand) {
+      let all = try context.all(entity)
+      #expect(all.count == owners)
+      for owner in all { context.delete(owner) }
+      context.processPendingChanges()
+    }
+    // Each owner by itself would be one, and its members another one.
+    #expect(count <= 25)
+    try context.save()
+    let reader = stand.context()
+    #expect(try reader.all(entity).isEmpty)
+    #expect(try reader.all("Book").count == books)
+    #expect(try reader.all("Book").allSatisfy { $0.value(forKey: "shelf") == nil })
+    #expect(try reader.all("Subject").map { $0.set("books").count }.reduce(0, +) == books * 2)
+  }
+
   @Test func aServerThatDoesNotAnswerIsAskedOnce() throws {
     let first = try self.filled()
     var options = PostgresStoreOptions()

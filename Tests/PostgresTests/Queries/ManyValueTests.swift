@@ -37,6 +37,33 @@ import Testing
     }
   }
 
+  @Test func textsBesideNumbersAndDistinctValuesAreWhatTheyAreInAFile() throws {
+    let stand = try ServerStand(Library.make())
+    let context = stand.context()
+    for number in 1...4 { try context.make("Book", ["title": "\(number)", "pages": Int32(number / 2)]) }
+    try context.save()
+    for (format, titles) in [
+      ("pages == '1'", ["2", "3"]), ("pages > ' 0.5 '", ["2", "3", "4"]),
+      ("pages != 'x'", ["1", "2", "3", "4"]),
+      ("pages < 'x'", []), ("title == 3", ["3"]), ("title IN {1, 4}", ["1", "4"]),
+      ("pages + 1 == '2'", ["2", "3"]),
+      ("pages == count:(distinct:(pages)) - 1", ["4"]),
+    ] {
+      let request = FetchRequest<ManagedObject>(
+        entityName: "Book", predicate: try FetchPredicate(format: format),
+        sortDescriptors: [FetchSort("title")])
+      #expect(
+        try context.fetch(request).compactMap { $0.value(forKey: "title") as? String } == titles, "\(format)")
+    }
+    var rows = FetchRequest<FetchedDictionary>(entityName: "Book")
+    rows.propertiesToFetch = [
+      .expression("n", try FetchExpression(format: "count:(distinct:(pages))")),
+      .expression("sum", try FetchExpression(format: "sum:(distinct:(pages))")),
+    ]
+    let row = try #require(try context.fetch(rows).first)
+    #expect(row["n"] == 3 && row["sum"] == 3)
+  }
+
   @Test func aStatementWithTooManyValuesIsNotSent() throws {
     let connection = try PostgresConnection(
       ServerAddress(TestServer.required().url("none")), password: nil,

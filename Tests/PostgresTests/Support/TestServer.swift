@@ -154,7 +154,8 @@ final class TestServer: Sendable {
     """
 
   private func waitUntilReady(_ shell: Process?) throws {
-    let end = Date(timeIntervalSinceNow: 60)
+    // A machine that is busy with other things takes its time, above all for a recovery. A server that has ended is noticed at once.
+    let end = Date(timeIntervalSinceNow: 600)
     while Date() < end {
       if let shell, !shell.isRunning { break }
       if (try? Self.output("pg_isready", ["-q", "-h", folder.path])) != nil { return }
@@ -188,7 +189,7 @@ final class TestServer: Sendable {
   func fillDisk(_ isFull: Bool) throws {
     try orders.fileHandleForWriting.write(contentsOf: Data((isFull ? "fill\n" : "room\n").utf8))
     let mark = folder.appendingPathComponent("filled").path
-    let end = Date(timeIntervalSinceNow: 60)
+    let end = Date(timeIntervalSinceNow: 600)
     while FileManager.default.fileExists(atPath: mark) != isFull {
       guard Date() < end else { throw Failure(description: "The small disk cannot be filled or emptied.") }
       Thread.sleep(forTimeInterval: 0.01)

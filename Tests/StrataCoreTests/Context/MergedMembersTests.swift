@@ -54,6 +54,39 @@ struct MergedMembersTests {
     }
   }
 
+  @Test("The last change of a member is found whenever somebody asks for it, however many came in between")
+  func lastChanges() {
+    var numbers = SeededGenerator(seed: 3)
+    for round in 0..<40 {
+      var changes = MemberChanges()
+      var last: [UInt64: UInt64] = [:]
+      let mostMembers: UInt64 = round % 2 == 0 ? 50 : 2_000
+      for step in 0..<4_000 {
+        let member = UInt64.random(in: 1...mostMembers, using: &numbers)
+        switch Int.random(in: 0..<20, using: &numbers) {
+        case 0 where round % 3 == 0:
+          changes.forget(member)
+          last[member] = nil
+        case 1..<8:
+          changes.remove(member)
+          last[member] = MemberChanges.removed
+        default:
+          changes.add(member, position: UInt64(step))
+          last[member] = UInt64(step)
+        }
+        if Int.random(in: 0...round * 10, using: &numbers) == 0 {
+          #expect(changes.last(member)?.position == last[member])
+        }
+      }
+      #expect(changes.isEmpty == last.isEmpty)
+      let effective = changes.effective.map { ($0.member, $0.position) }
+      #expect(Dictionary(uniqueKeysWithValues: effective) == last)
+      for member in 1...mostMembers where changes.last(member)?.position != last[member] {
+        Issue.record("the last change of \(member) in round \(round)")
+      }
+    }
+  }
+
   @Test("A change of one member is told as a step, and the steps lead from one list to the next")
   func steps() throws {
     let state = RelationState(try Self.relationship(isOrdered: true))

@@ -46,6 +46,8 @@ struct RenamingRivalTests {
   func kept() throws {
     let found = reasons(model(("a", nil)), model(("r", "a"), ("a", nil)))
     #expect(found.first?.hasPrefix("Spot.r and Spot.a both say that they were a") == true, "\(found)")
+    #expect(found.first?.contains("if Spot.a is new, it needs a renaming identifier of its own") == true)
+    #expect(found.first?.contains("another originalName") == true)
     let free = model(("r", "a"), ("a", "new a"))
     #expect(reasons(model(("a", nil)), free) == [])
     let mapping = try InferredMappingModel(from: model(("a", nil)), to: free).entities[0]

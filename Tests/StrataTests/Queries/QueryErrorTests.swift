@@ -47,9 +47,13 @@ import Testing
   }
 
   @Test func kindsThatDoNotFit() {
-    if case .wrongType? = reason(.comparison(key: "base.code", .equal, 1)) {
+    if case .wrongType? = reason(.comparison(key: "base.code", .equal, .uuid(UUID()))) {
     } else {
-      Issue.record("code == 1")
+      Issue.record("code == a UUID")
+    }
+    if case .wrongType? = reason(.comparison(key: "base.code", .contains, 1)) {
+    } else {
+      Issue.record("code CONTAINS 1")
     }
     if case .mismatch? = reason(.compare(.key("name"), .equal, .key("medium"))) {
     } else {

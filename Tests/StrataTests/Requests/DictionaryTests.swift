@@ -173,7 +173,10 @@ struct DictionaryTests {
       let error = #expect(throws: FetchError.self) { try context.fetch(request) }
       #expect(error?.description.contains("is neither grouped by nor an aggregate nor a literal") == true)
     }
-    #expect(throws: FetchError.self) { try context.fetch(.sales(["region", "region"])) }
+    #expect(throws: FetchError.self) {
+      try context.fetch(.sales([.expression("x", .key("region")), .expression("x", .key("amount"))]))
+    }
+    #expect(try context.fetch(.sales(["region", "region"])).first?.keys.sorted() == ["region"])
     #expect(throws: FetchError.self) { try context.fetch(.sales([.sum("region")])) }
     #expect(throws: FetchError.self) { try context.fetch(.sales(["memo"])) }
     #expect(throws: FetchError.self) { try context.fetch(.sales(["nothing"])) }

@@ -108,9 +108,16 @@ struct RandomDictionaryTests {
     let isNumeric = function == .sum || function == .average
     // Sums of infinities and of fractions in different orders are not the same: integers and decimals only.
     let key = isNumeric ? ["amount", "tax"][dice.roll(2)] : Self.keys[dice.roll(7)]
-    shape.request.propertiesToFetch.append(.expression("a\(number)", .aggregate(function, .key(key))))
+    let isDistinct = dice.roll(3) == 0
+    let source = isDistinct ? FetchExpression.function(.distinct, [.key(key)]) : .key(key)
+    shape.request.propertiesToFetch.append(.expression("a\(number)", .aggregate(function, source)))
     shape.columns.append { rows in
-      let values = rows.map { $0[key] }.filter { !$0.isNull }
+      var values = rows.map { $0[key] }.filter { !$0.isNull }
+      if isDistinct, function != .minimum, function != .maximum {
+        let all = values
+        values = []
+        for value in all where !values.contains(where: { $0.isSame(value) }) { values.append(value) }
+      }
       let decimals = values.compactMap { value -> Decimal? in
         switch value {
         case .integer(let number): Decimal(number)

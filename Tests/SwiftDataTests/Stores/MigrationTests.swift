@@ -327,9 +327,13 @@ struct MigrationTests {
     let configuration = ModelConfiguration(url: folder.file())
     try fill(folder.file())
     _ = try ModelContainer(for: LogV3.Entry.self, migrationPlan: LogPlan.self, configurations: configuration)
-    #expect(throws: SwiftDataError.backwardMigration) {
+    let backward = #expect(throws: SwiftDataError.self) {
       try ModelContainer(for: LogV2.Entry.self, migrationPlan: LogPlan.self, configurations: configuration)
     }
+    #expect(backward == .backwardMigration)
+    // By the versions' numbers.
+    let (own, later) = (LogV2.versionIdentifier, LogV3.versionIdentifier)
+    #expect(backward?.reason.contains("lead from \(own) to \(later)") == true)
     #expect(throws: SwiftDataError.unknownSchema) {
       try ModelContainer(
         for: LogV2.Entry.self, migrationPlan: RefusingPlan.self, configurations: configuration)

@@ -102,6 +102,41 @@ import TortureKit
     #expect(!FileManager.default.fileExists(atPath: stand.folder("New.strata")))
   }
 
+  /// Whoever has cut off the first line may have cut off more.
+  @Test func theLastLineIsComparedAlsoWithoutTheFirst() throws {
+    let (stand, lines) = try lines()
+    let dump = stand.folder("headless.jsonl")
+    func load(_ lines: ArraySlice<String>, _ more: String...) throws -> Said {
+      try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: dump))
+      return Tool.run(["load", dump, stand.folder("New.strata"), "--model-from", stand.path] + more)
+    }
+    let cut = try load(lines.dropFirst(2))
+    #expect(cut.code == 11 && cut.error.contains("Line \(lines.count - 2): The dump has 5 objects"), "\(cut)")
+    #expect(!FileManager.default.fileExists(atPath: stand.folder("New.strata")))
+    let whole = try load(lines.dropFirst())
+    #expect(whole.code == 0, "\(whole)")
+    try FileManager.default.removeItem(atPath: stand.folder("New.strata"))
+    let rest = try load(lines.dropFirst(2), "--skip-damaged")
+    #expect(rest.code == 2 && rest.error.contains("left out: line"), "\(rest)")
+    #expect(Tool.run("check", stand.folder("New.strata")).code == 0)
+  }
+
+  @Test func aNextKeyThatLeavesTooFewIsRefused() throws {
+    var (stand, lines) = try lines()
+    let changed = lines[0].replacing(#/"Person":[0-9]+/#, with: #""Person":281474976710655"#)
+    try #require(changed != lines[0])
+    lines[0] = changed
+    let said = try load(lines, stand)
+    #expect(said.code == 11, "\(said)")
+    #expect(said.error.contains("Line 1: The next key of Person is to be 281474976710655"), "\(said)")
+    let rest = try load(lines, stand, "--skip-damaged")
+    #expect(rest.code == 2 && rest.error.contains("left out: line 1"), "\(rest)")
+    #expect(
+      Tool.run("count", stand.folder("New.strata"), "Person").output
+        == Tool.run("count", stand.path, "Person").output)
+    #expect(Tool.run("check", stand.folder("New.strata")).code == 0)
+  }
+
   @Test func twoObjectsOfOneKeyAreRefused() throws {
     var (stand, lines) = try lines()
     lines.insert(lines[1], at: 3)

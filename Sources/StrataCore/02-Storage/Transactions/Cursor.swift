@@ -98,6 +98,15 @@ struct Cursor: ~Copyable {
     if code != 0 { throw failure(code, "mdb_cursor_del") }
   }
 
+  /// The same where it is known that the entry is that of `key`.
+  mutating func delete(_ key: UnsafeRawBufferPointer) throws {
+    if let recording {
+      recording.recorder._withUnsafeGuaranteedRef { $0.delete(recording.keyspace, key) }
+    }
+    let code = mdb_cursor_del(handle, 0)
+    if code != 0 { throw failure(code, "mdb_cursor_del") }
+  }
+
   /// The entry on which the cursor stands is going to be deleted.
   private mutating func takeDownDeletion(_ recording: Recording) {
     var key = MDB_val()

@@ -117,7 +117,8 @@ extension ManagedObjectID: CustomStringConvertible {
     return (identifier, entityName, primaryKey)
   }
 
-  private static func escaped(_ name: String) -> String {
+  /// A part of a URI.
+  package static func escaped(_ name: String) -> String {
     name.addingPercentEncoding(withAllowedCharacters: .alphanumerics.intersection(.urlPathAllowed)) ?? name
   }
 }

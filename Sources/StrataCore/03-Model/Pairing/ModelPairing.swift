@@ -71,7 +71,11 @@ struct ModelPairing {
   }
 
   private static func conflict(_ first: String, _ second: String, _ old: String) -> String {
-    "\(first) and \(second) both say that they were \(old): a new one needs a renaming identifier of its own"
+    // What has just the old name is new, where the other one was renamed.
+    let new = [first, second].first { $0 == old || $0.hasSuffix(".\(old)") }
+    return "\(first) and \(second) both say that they were \(old): "
+      + (new.map { "if \($0) is new, it" } ?? "a new one")
+      + " needs a renaming identifier of its own, a name that was never used; in SwiftData that is another originalName"
   }
 
   private static func pair(_ source: EntityDescription, _ destination: EntityDescription) -> EntityPair {

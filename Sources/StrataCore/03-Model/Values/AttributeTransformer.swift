@@ -74,12 +74,20 @@ public struct CodableTransformer<Value: Codable & Sendable>: AttributeTransforme
 
 /// What ``CodableTransformer`` does, for every type that is `Codable`.
 package enum CodableBytes {
+  private static let writingKey = CodingUserInfoKey(rawValue: "Strata.CodableBytes")
+
+  /// Whether an encoder makes the bytes of an attribute: those of equal values must stay equal from one version to the next.
+  package static func isWriting(_ encoder: any Encoder) -> Bool {
+    writingKey.map { encoder.userInfo[$0] != nil } ?? false
+  }
+
   package static func transform<Value: Codable>(_ value: Any, of type: Value.Type) throws -> Data {
     guard let value = FoundationCollections.cast(value, as: Value.self) else {
       throw UnsuitableValue(value, wanted: "\(Value.self)")
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
+    if let writingKey { encoder.userInfo[writingKey] = true }
     // Not in Apple's default form, which has no NaN.
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")

@@ -58,3 +58,16 @@ enum NumberFit {
 
   private static func isNegative(_ number: some BinaryInteger) -> Bool { number.signum() < 0 }
 }
+
+extension AttributeValue {
+  /// The same value as an attribute of `type` holds it; nil when it does not fit.
+  ///
+  /// - Parameter cutsNumbers: Whether a number is cut off to what an integer or Boolean attribute holds.
+  func fitted(to type: AttributeType, cutsNumbers: Bool) -> AttributeValue? {
+    if let converted = converted(to: type) { return converted }
+    guard cutsNumbers, let number = anyValue, case .cut(let rest)? = NumberFit(number, type: type) else {
+      return nil
+    }
+    return rest
+  }
+}

@@ -33,11 +33,12 @@ package enum ComparedValues {
     return ValueOrder.compare(left, right) == 0
   }
 
-  /// Whether `left` is less than `right`, or, if wanted, the same; false when either is nil.
+  /// Whether `left` is less than `right`, or, if wanted, the same; false when either is nil, and for values of different kinds, which have no order. Numbers and Booleans are
+  /// of one kind.
   package static func isOrdered(
     _ left: AttributeValue, _ right: AttributeValue, _ options: FetchComparison.StringOptions, orSame: Bool
   ) -> Bool {
-    if left.isNull || right.isNull { return false }
+    guard haveOrder(left, right) else { return false }
     let order =
       if !options.isEmpty, case .string(let left) = left, case .string(let right) = right {
         TextFolding(options).compare(left, right)
@@ -45,6 +46,22 @@ package enum ComparedValues {
         ValueOrder.compare(left, right)
       }
     return order < 0 || orSame && order == 0
+  }
+
+  private static func haveOrder(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
+    switch (left, right) {
+    case (.string, .string), (.date, .date), (.data, .data), (.uuid, .uuid), (.url, .url),
+      (.reference, .reference):
+      true
+    default: isNumber(left) && isNumber(right)
+    }
+  }
+
+  private static func isNumber(_ value: AttributeValue) -> Bool {
+    switch value {
+    case .integer, .double, .float, .decimal, .boolean: true
+    case .null, .string, .date, .data, .uuid, .url, .reference: false
+    }
   }
 
   /// How values are sorted: less than 0 when `left` comes first. Nil comes before everything.

@@ -184,6 +184,7 @@ final class Evaluation<View: ObjectView> {
     case .matchingCount(let owner, let hierarchy, let test): return try counted(owner, hierarchy, test)
     case .filtered(let base, let hierarchy, let test): return try filtered(base, hierarchy, test)
     case .function(.now, _): return .one(.date(now))
+    case .function(.distinct, let arguments): return .many(try distinct(arguments))
     case .function(let function, let arguments): return try called(function, arguments)
     case .cast(let base, let type): return .one(FunctionValue.cast(try value(base).single, to: type))
     case .conditional(let predicate, let first, let second):
@@ -204,6 +205,15 @@ final class Evaluation<View: ObjectView> {
     case .one(let value): return .one(try name(value) ?? .null)
     case .many(let values): return .many(try values.compactMap(name))
     }
+  }
+
+  private func distinct(_ arguments: [BoundExpression]) throws -> [AttributeValue] {
+    var seen = ValueTable()
+    var result: [AttributeValue] = []
+    for argument in arguments {
+      for value in try value(argument).all where seen.isNew(value) { result.append(value) }
+    }
+    return result
   }
 
   private func called(_ function: FetchFunction, _ arguments: [BoundExpression]) throws -> EvaluatedValue {

@@ -22,7 +22,7 @@ enum FunctionValue {
       guard arguments.count == 2, case .integer(let left) = first, case .integer(let right) = arguments[1]
       else { return .null }
       return bits(function, left, right)
-    case .coalesce, .now, .cast: return .null
+    case .coalesce, .now, .cast, .distinct: return .null
     }
   }
 

@@ -67,4 +67,6 @@ public enum FetchFunction: String, Sendable, Hashable, CaseIterable {
   case now
   /// A value as an attribute of another type would have it; the second argument names the type.
   case cast
+  /// Many values without those that are nil or there already, which only an aggregate takes: `count:(distinct:(city))`.
+  case distinct
 }

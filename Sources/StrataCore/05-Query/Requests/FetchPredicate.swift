@@ -9,7 +9,8 @@ import Foundation
 /// - `<`, `<=`, `>`, `>=`, `between` and the string operators are false when either side is nil.
 ///
 /// Keys and the types of values are checked when the predicate is used: an unknown key or a value of another
-/// kind is a thrown ``FetchError``.
+/// kind is a thrown ``FetchError``. But a constant text beside numbers is the number that it spells, which is none of them when it spells none, and a constant number beside texts is
+/// written as one, in every comparison but those of parts of texts.
 public indirect enum FetchPredicate: Sendable, Hashable {
   /// Two expressions, compared.
   case compare(FetchComparison)

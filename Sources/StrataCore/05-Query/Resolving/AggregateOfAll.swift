@@ -5,6 +5,8 @@ struct AggregateOfAll {
   let expression: FetchExpression
   /// What it is of, looked up.
   let values: ResolvedExpression
+  /// Whether a value that several objects have counts once.
+  let isDistinct: Bool
   /// What the sum of nothing is.
   let zero: AttributeValue
 
@@ -14,13 +16,14 @@ struct AggregateOfAll {
     guard let (aggregate, values) = part.aggregated else { return nil }
     var resolver = PredicateResolver(entity: entity, schema: schema)
     // What is about members that a sub-query looks at is none of all objects.
-    guard let typed = try? resolver.expression(values), !typed.type.isMany, !typed.expression.isConstant
+    let (plain, isDistinct) = values.withoutDistinct
+    guard let typed = try? resolver.expression(plain), !typed.type.isMany, !typed.expression.isConstant
     else { return nil }
     resolver.allowsGroups = true
     let whole = FetchExpression.aggregate(aggregate, values)
-    guard case .aggregate(_, let one, let zero) = try resolver.expression(whole).expression else {
-      return nil
-    }
-    (self.aggregate, expression, self.values, self.zero) = (aggregate, whole, one, zero)
+    // That the aggregate can be made of them, and what it is of nothing.
+    guard case .aggregate(_, _, let zero) = try resolver.expression(whole).expression else { return nil }
+    (self.aggregate, expression, self.values, self.zero) = (aggregate, whole, typed.expression, zero)
+    self.isDistinct = isDistinct && aggregate.mindsRepeats
   }
 }

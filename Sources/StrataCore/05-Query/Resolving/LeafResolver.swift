@@ -20,7 +20,7 @@ struct LeafResolver {
     }
     if attribute.type == .transformable { throw error(.transformableKey) }
     if attribute.type == .composite { throw error(.compositeKey) }
-    switch (operation, operand) {
+    switch (operation, adapted(operand, operation)) {
     case (.in, .values(let values)): return try membership(values)
     case (.between, .values(let values)):
       guard values.count == 2 else { throw error(.unsupported("BETWEEN needs two values")) }
@@ -33,6 +33,16 @@ struct LeafResolver {
     case (_, .objects):
       throw error(.wrongType(expected: "\(attribute.type)", found: "an object"))
     case (_, .value(let value)): return try compare(operation, value)
+    }
+  }
+
+  /// Texts beside numbers are the numbers that they spell, numbers beside texts are written as such. A text that spells none stays.
+  private func adapted(_ operand: ConstantOperand, _ operation: ComparisonOperator) -> ConstantOperand {
+    guard operation.adaptsConstants else { return operand }
+    return switch operand {
+    case .value(let value): .value(ComparedValues.adapted(value, beside: attribute.type))
+    case .values(let values): .values(values.map { ComparedValues.adapted($0, beside: attribute.type) })
+    case .objects: operand
     }
   }
 
@@ -62,6 +72,7 @@ struct LeafResolver {
 
   private func order(_ operation: SlotTest.Operation, _ value: AttributeValue) throws -> ResolvedPredicate {
     if case .null = value { return .none }
+    if spellsNoNumber(value) { return .none }
     let wantsSmall = operation == .less || operation == .lessOrEqual
     switch try position(value) {
     case .exact(let value): return test(operation, value)
@@ -212,9 +223,16 @@ struct LeafResolver {
     return position
   }
 
+  /// Whether it is a text beside numbers that is none of them: they have no order.
+  private func spellsNoNumber(_ value: AttributeValue) -> Bool {
+    if case .string = value { return attribute.type.isSummable }
+    return false
+  }
+
   /// The position for a comparison that asks for equality only: of a text beside a UUID or a URL, that of what it spells. One that spells none comes after all of
-  /// them: no value is it.
+  /// them: no value is it. Nor is a number what a text says that spells none.
   private func equalPosition(_ value: AttributeValue) throws -> OperandPosition {
+    if spellsNoNumber(value) { return .above }
     guard case .string(let text) = value, attribute.type == .uuid || attribute.type == .uri else {
       return try position(value)
     }

@@ -19,6 +19,9 @@ extension PredicateResolver {
     {
       comparison.operation = .equal
     }
+    (left, right) = (
+      try adapted(left, beside: right, comparison), try adapted(right, beside: left, comparison)
+    )
     try checkNumbers(comparison, left.type, right.type)
     try checkKinds(comparison, left.type, right.type)
     left.expression = try stored(rooted(left, beside: right.type), beside: right)
@@ -38,6 +41,29 @@ extension PredicateResolver {
     let isTrue = try Evaluation(NoObjects(schema: schema), now: now, entityName: entity.name).isTrue(
       BoundComparison(resolved, binder))
     return isTrue ? .all : .none
+  }
+
+  /// Constant texts beside numbers that objects have, or that are computed from these, as the numbers that they spell; constant numbers beside texts as texts. A text that spells
+  /// no number stays: it is none of them, and has no order among them.
+  private func adapted(_ side: Typed, beside other: Typed, _ comparison: FetchComparison) throws -> Typed {
+    let isMember = comparison.operation == .contains && comparison.quantifier == .direct
+    guard comparison.operation.adaptsConstants || isMember && (side.type.isMany || other.type.isMany),
+      comparison.operation != .in || other.type.isMany || side.type.isMany,
+      side.expression.isConstant, !other.expression.isConstant,
+      case .value(let type) = other.type.kind, type == .string || type.isSummable,
+      case .value(let own) = side.type.kind, own == .string || own.isSummable
+    else { return side }
+    var result = side
+    if (own == .string) != (type == .string) { result.type.kind = other.type.kind }
+    switch try folded(side.expression) {
+    case .one(let value):
+      let adapted = ComparedValues.adapted(value, beside: type)
+      if adapted != value { result.expression = .constant(adapted) }
+    case .many(let values):
+      let adapted = values.map { ComparedValues.adapted($0, beside: type) }
+      if adapted != values { result.expression = .list(adapted.map { .constant($0) }) }
+    }
+    return result
   }
 
   private func rooted(_ side: Typed, beside other: ResolvedType) -> ResolvedExpression {
@@ -66,6 +92,8 @@ extension PredicateResolver {
     switch expression {
     case .path(_, _, .some): true
     case .aggregate(let aggregate, .path(_, _, .some), _): aggregate != .count
+    case .aggregate(let aggregate, .function(.distinct, let values), _):
+      aggregate != .count && values.allSatisfy { if case .path(_, _, .some) = $0 { true } else { false } }
     // `ratio.floatValue`, `fee.doubleValue`: 0.1 is the nearest float or double, also as a decimal.
     case .cast(.path(_, _, .some), .float), .cast(.path(_, _, .some), .double): true
     // What rows have come to: 0.1 is the same in texts of predicates.

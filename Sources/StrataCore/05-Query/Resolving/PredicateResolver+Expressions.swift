@@ -221,12 +221,14 @@ extension PredicateResolver {
   }
 
   private func aggregate(_ aggregate: FetchAggregate, _ base: FetchExpression, _ depth: Int) throws -> Typed {
-    let values = Self.manyIfNamed(try expression(base, depth: depth + 1))
+    let (plain, isDistinct) = base.withoutDistinct
+    let values = Self.manyIfNamed(try expression(plain, depth: depth + 1))
     let words = "\(FetchExpression.aggregate(aggregate, base))"
     if !values.type.isMany, !allowsGroups { throw fault(.notMany(words)) }
-    if aggregate == .count {
-      return (.aggregate(.count, values.expression, zero: .integer(0)), .value(.integer64))
-    }
+    let operand =
+      isDistinct && aggregate.mindsRepeats
+      ? ResolvedExpression.function(.distinct, [values.expression]) : values.expression
+    if aggregate == .count { return (.aggregate(.count, operand, zero: .integer(0)), .value(.integer64)) }
     let isNumeric = aggregate == .sum || aggregate == .average
     if values.type.isObject || values.type.kind == .entity
       || isNumeric && values.type.kind != .unknown && !values.type.isSummable
@@ -247,7 +249,7 @@ extension PredicateResolver {
       default: type = .value(.integer64)
       }
     }
-    return (.aggregate(aggregate, values.expression, zero: zero), type)
+    return (.aggregate(aggregate, operand, zero: zero), type)
   }
 }
 
@@ -258,6 +260,12 @@ extension PredicateResolver {
     -> Typed
   {
     if function == .cast { return try cast(arguments, depth) }
+    if function == .distinct {
+      throw fault(
+        .unsupported(
+          "“distinct:” makes several values of several; it is an argument of count:, sum:, average:, min: and max: only"
+        ))
+    }
     var typed: [Typed] = []
     for argument in arguments { typed.append(try expression(argument, depth: depth + 1)) }
     return try called(function, typed)
@@ -362,6 +370,7 @@ extension FetchFunction {
       .truncate,
       .onesComplement, .lowercase, .uppercase, .canonical, .length:
       1...1
+    case .distinct: 1...1
     case .concatenate, .coalesce: 1...1_000
     case .now: 0...0
     }
@@ -379,7 +388,7 @@ extension FetchFunction {
     case .bitwiseAnd, .bitwiseOr, .bitwiseXor, .onesComplement, .leftShift, .rightShift: return kind.isInteger
     case .lowercase, .uppercase, .canonical, .length, .concatenate: return kind == .string
     case .coalesce, .cast: return true
-    case .now: return false
+    case .now, .distinct: return false
     }
   }
 
@@ -393,7 +402,7 @@ extension FetchFunction {
     case .length, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .onesComplement, .leftShift, .rightShift:
       return .value(.integer64)
     case .now: return .value(.date)
-    case .coalesce, .cast: return kinds.first.map { .value($0) } ?? .unknown
+    case .coalesce, .cast, .distinct: return kinds.first.map { .value($0) } ?? .unknown
     case .add, .subtract, .multiply, .divide, .modulus, .negate, .absolute, .ceiling, .floor, .truncate:
       if kinds.contains(.date) { return .value(kinds.count(where: { $0 == .date }) == 2 ? .double : .date) }
       if kinds.contains(.double) || kinds.contains(.float) || kinds.contains(.boolean) {

@@ -13,6 +13,8 @@ package final class DictionaryCollector {
   /// What a reference of the store at hand stands for.
   private var identifier: (UInt64) -> ManagedObjectID? = { _ in nil }
   private var seen = ValueTable()
+  /// What groups have had, for the aggregates that take each value once: the aggregate's place, the group's number, the value.
+  private var taken = ValueTable()
   /// Counts what is looked at, for those who want to know.
   var counters: FetchCounters?
 
@@ -142,15 +144,33 @@ package final class DictionaryCollector {
         continue
       }
       if isMany[source] {
-        for value in members[source] { accumulators[first + place].add(value) }
+        for value in members[source] {
+          if aggregate.isDistinct, !isNew(value, place, number) { continue }
+          accumulators[first + place].add(value)
+        }
         continue
       }
+      if aggregate.isDistinct, !isNew(values[source], place, number) { continue }
       switch values[source] {
       case .value(let value): accumulators[first + place].add(value)
       case .object: accumulators[first + place].add(count: 1)
       }
     }
     return true
+  }
+
+  private func isNew(_ member: AttributeValue, _ place: Int, _ group: Int) -> Bool {
+    guard case .reference(let bits) = member else { return isNew(.value(member), place, group) }
+    return identifier(bits).map { isNew(.object($0), place, group) } ?? false
+  }
+
+  /// Whether the group has not had the value before. Nil is not counted either way.
+  private func isNew(_ value: FetchedDictionary.Value, _ place: Int, _ group: Int) -> Bool {
+    if case .value(.null) = value { return false }
+    let key: [FetchedDictionary.Value] = [
+      .value(.integer(Int64(place))), .value(.integer(Int64(group))), value,
+    ]
+    return taken.number(of: key).isNew
   }
 
   private func addGroup(_ values: [FetchedDictionary.Value]) {
@@ -210,6 +230,7 @@ package final class DictionaryCollector {
     if request.isGrouped {
       result = []
       seen = ValueTable()
+      taken = ValueTable()
       for number in rows.indices {
         guard let row = try groupRow(number) else { continue }
         if request.isDistinct, !seen.number(of: row.prefix(request.outputs.count)).isNew { continue }

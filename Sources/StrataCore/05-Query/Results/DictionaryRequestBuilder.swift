@@ -33,13 +33,20 @@ struct DictionaryRequestBuilder {
   init<R>(_ request: FetchRequest<R>, entity: EntitySchema, schema: Schema, now: Date) {
     groupBy = request.propertiesToGroupBy
     wanted =
-      request.propertiesToFetch.isEmpty ? Self.allAttributes(of: entity) : request.propertiesToFetch
+      request.propertiesToFetch.isEmpty
+      ? Self.allAttributes(of: entity) : Self.withoutRepeats(request.propertiesToFetch)
     havingPredicate = request.havingPredicate
     sortDescriptors = request.sortDescriptors.map { $0.byAttribute(entity, schema) }
     isDistinct = request.returnsDistinctResults && !request.propertiesToFetch.isEmpty
     self.entity = entity
     self.schema = schema
     resolver = PredicateResolver(entity: entity, schema: schema, now: now)
+  }
+
+  /// The same column twice is one: a row has one value for each name.
+  private static func withoutRepeats(_ columns: [FetchColumn]) -> [FetchColumn] {
+    var seen: Set<FetchColumn> = []
+    return columns.filter { seen.insert($0).inserted }
   }
 
   /// Every attribute and no relationship (rule 95); of composite attributes the elements.
@@ -150,14 +157,17 @@ struct DictionaryRequestBuilder {
   /// The aggregate of the rows that an expression is; nil when it is none. One of the members of a to-many relationship is a value
   /// of each row.
   private func aggregate(_ expression: FetchExpression) throws -> (FetchAggregate, FetchExpression)? {
-    guard let (function, values) = expression.aggregated, try !isMany(values) else { return nil }
+    guard let (function, values) = expression.aggregated, try !isMany(values.withoutDistinct.values) else {
+      return nil
+    }
     return (function, values)
   }
 
   /// The aggregate of the rows of a group, or of the members that all of these rows have together, that an expression is; nil when it is none.
   private func groupAggregate(_ expression: FetchExpression) throws -> (FetchAggregate, FetchExpression)? {
     guard let (function, values) = expression.aggregated else { return nil }
-    if try isMany(values), !Self.areMembers(values) { return nil }
+    let plain = values.withoutDistinct.values
+    if try isMany(plain), !Self.areMembers(plain) { return nil }
     return (function, values)
   }
 
@@ -199,10 +209,12 @@ struct DictionaryRequestBuilder {
     let key = FetchExpression.aggregate(function, values)
     if let known = aggregateNumbers[key] { return known }
     let words = "\(whole)"
+    let (plain, isDistinct) = values.withoutDistinct
     var number: Int?
     var zero = AttributeValue.integer(0)
-    if values != .evaluatedObject || function != .count {
-      let source = try source(values, words, allowsMany: true)
+    // Each row is an object of its own.
+    if plain != .evaluatedObject || function != .count {
+      let source = try source(plain, words, allowsMany: true)
       let type = sources[source].type
       let isNumeric = function == .sum || function == .average
       if case .value(let kind) = type.kind {
@@ -221,7 +233,9 @@ struct DictionaryRequestBuilder {
       number = source
     }
     aggregates.append(
-      ResolvedDictionaryRequest.Aggregate(function: function, source: number, zero: zero, words: words))
+      ResolvedDictionaryRequest.Aggregate(
+        function: function, source: number, isDistinct: isDistinct && number != nil && function.mindsRepeats,
+        zero: zero, words: words))
     aggregateNumbers[key] = aggregates.count - 1
     return aggregates.count - 1
   }

@@ -64,3 +64,24 @@ extension FetchExpression {
     }
   }
 }
+
+extension FetchExpression {
+  /// What `distinct:` is of, where an aggregate is of that, and whether it is: twice is once.
+  var withoutDistinct: (values: FetchExpression, isDistinct: Bool) {
+    var (values, isDistinct) = (self, false)
+    while case .function(.distinct, let arguments) = values, arguments.count == 1 {
+      (values, isDistinct) = (arguments[0], true)
+    }
+    return (values, isDistinct)
+  }
+}
+
+extension FetchAggregate {
+  /// Whether it makes a difference how often a value is there.
+  var mindsRepeats: Bool {
+    switch self {
+    case .count, .sum, .average: true
+    case .minimum, .maximum: false
+    }
+  }
+}

@@ -33,6 +33,8 @@ struct ResolvedDictionaryRequest: Sendable {
     let function: FetchAggregate
     /// Which values; nil for the rows themselves, of which there is one each.
     let source: Int?
+    /// Whether a value that a group has several times counts once.
+    var isDistinct = false
     let zero: AttributeValue
     let words: String
   }

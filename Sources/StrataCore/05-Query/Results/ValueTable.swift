@@ -37,6 +37,19 @@ struct ValueTable: ~Copyable {
     return number(of: key.bytes)
   }
 
+  /// Whether a value is not nil and comes for the first time; of a reference, the object that it leads to in the store at hand.
+  mutating func isNew(_ value: AttributeValue) -> Bool {
+    switch value {
+    case .null: false
+    case .reference(let bits):
+      bits != 0
+        && number(
+          of: CollectionOfOne(.value(.reference(Reference.bits(Reference.primaryKey(bits), entityCode: 0))))
+        ).isNew
+    default: number(of: CollectionOfOne(.value(value))).isNew
+    }
+  }
+
   /// What the bytes behind it are: those of values that differ may be the same.
   private enum Form: UInt8 {
     case null, boolean, integer, double, decimal, string, date, data, uuid, url, reference, object

@@ -119,7 +119,7 @@ struct BatchUpdating {
           return .reference(reference)
         }
       }
-    } else if let fitted = value.converted(to: attribute.type) {
+    } else if let fitted = value.fitted(to: attribute.type, cutsNumbers: update.cutsNumbers) {
       return fitted
     }
     throw CoreDataError(

@@ -78,11 +78,14 @@ package struct BatchUpdate: Sendable {
   package let request: ResolvedFetchRequest
   /// What they get, each slot at most once.
   package let assignments: [Assignment]
+  /// Whether numbers that expressions give are cut off to what an integer or Boolean attribute holds, as values are that the request itself names.
+  let cutsNumbers: Bool
 
   /// Gives the rows that match `request` the values in `assignments`.
-  init(request: ResolvedFetchRequest, assignments: [Assignment]) {
+  init(request: ResolvedFetchRequest, assignments: [Assignment], cutsNumbers: Bool = false) {
     self.request = request
     self.assignments = assignments
+    self.cutsNumbers = cutsNumbers
   }
 }
 

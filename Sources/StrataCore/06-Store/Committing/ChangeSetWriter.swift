@@ -429,6 +429,19 @@ extension ChangeSetWriter {
     for (hierarchy, list) in operations { try write(list, try rows(hierarchy), transaction) }
   }
 
+  /// Calls `body` with the rows that go and their keys, those of a hierarchy by ascending keys unless some were deleted already.
+  func forEachDeleted(_ body: (UInt64, StoredRow) -> Void) {
+    guard deleted.count == changeSet.deletes.count else {
+      for (key, row) in deleted { body(key, row) }
+      return
+    }
+    for (_, list) in operations {
+      for (key, operation) in list {
+        if case .delete(let place) = operation { body(key, deleted[place].row) }
+      }
+    }
+  }
+
   @inline(__always)
   private func collect(
     _ count: Int, _ hierarchy: Int, _ operations: inout Operations,
@@ -462,7 +475,7 @@ extension ChangeSetWriter {
           journal?.note(key, of: changeSet.updates[place].entity, .updated)
         case .delete(let place):
           journal?.note(key, of: changeSet.deletes[place].entity, .deleted)
-          if try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0) }) != nil { try cursor.delete() }
+          try PrimaryKeyBytes.with(key) { if try cursor.seek(exactly: $0) != nil { try cursor.delete($0) } }
         // What is last now does not matter: later keys are put, not appended, up to the old last one.
         }
       }
@@ -546,8 +559,7 @@ private struct PageAhead {
     let page = UInt(bitPattern: row) & ~(Self.pageSize - 1)
     if page == last { return }
     last = page
-    for line in stride(from: page, to: page + Self.pageSize, by: 64) {
-      strata_prefetch(UnsafeRawPointer(bitPattern: line))
-    }
+    guard let start = UnsafeRawPointer(bitPattern: page) else { return }
+    for line in 0..<Int(Self.pageSize / 64) { strata_prefetch(start + line * 64) }
   }
 }

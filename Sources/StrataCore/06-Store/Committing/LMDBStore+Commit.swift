@@ -21,6 +21,13 @@ extension LMDBStore {
     } catch {
       return completion(changeSets.map { _ in .failure(error) })
     }
+    if !unkeyed.isEmpty, let refusals = unkeyed.refusals(of: changeSets, parts.schema) {
+      let sound = zip(changeSets, refusals).compactMap { $1 == nil ? $0 : nil }
+      if sound.isEmpty { return completion(UnkeyedObjects.merged([], refusals)) }
+      return commit(sound, deadline: deadline, here: here) { results in
+        completion(UnkeyedObjects.merged(results, refusals))
+      }
+    }
     let batch = CommitBatch(
       changeSets: changeSets, parts: parts, catalogue: catalogue, allocators: allocators,
       attempt: CommitAttempt(parts.nextNonce()))

@@ -110,7 +110,7 @@ struct WriteFrame {
   ) throws -> Range<UInt64> {
     let old = try parts.counter(hierarchy, transaction.read)
     let start = max(old, key + 1, allocator.unsecuredEnd)
-    let end = max(start, min(start + ahead, PrimaryKeyAllocator.limit))
+    let end = max(start, min(start + ahead, PrimaryKeyAllocator.end))
     if end > old { try parts.setCounter(hierarchy, end, transaction) }
     return start..<end
   }

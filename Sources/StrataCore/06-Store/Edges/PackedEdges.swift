@@ -38,17 +38,34 @@ enum PackedEdges {
   static func append(
     _ members: ContiguousArray<UInt64>, _ range: Range<Int>, to bytes: inout ContiguousArray<UInt8>
   ) {
-    var previous: UInt64 = 0
-    for member in members[range] {
-      let change = (Reference.primaryKey(member) &- Reference.primaryKey(previous)) << 1
-      let code = Reference.entityCode(member)
-      if code == Reference.entityCode(previous) {
-        bytes.append(varint: change)
-      } else {
-        bytes.append(varint: change | 1)
-        bytes.append(littleEndian: code)
-      }
+    _ = append(members, range, most: .max, to: &bytes)
+  }
+
+  /// Packs of the members in `range`, which ascend, as many as take no more than `most` bytes behind what `bytes` holds; the place of the first one that is left.
+  static func append(
+    _ members: ContiguousArray<UInt64>, _ range: Range<Int>, most: Int, to bytes: inout ContiguousArray<UInt8>
+  ) -> Int {
+    var (room, previous) = (most, UInt64(0))
+    for place in range {
+      let member = members[place]
+      room -= length(member, after: previous)
+      if room < 0 { return place }
+      append(member, after: previous, to: &bytes)
       previous = member
+    }
+    return range.upperBound
+  }
+
+  /// Packs `member`, which lies behind `previous`.
+  @inline(__always)
+  static func append(_ member: UInt64, after previous: UInt64, to bytes: inout ContiguousArray<UInt8>) {
+    let change = (Reference.primaryKey(member) &- Reference.primaryKey(previous)) << 1
+    let code = Reference.entityCode(member)
+    if code == Reference.entityCode(previous) {
+      bytes.append(varint: change)
+    } else {
+      bytes.append(varint: change | 1)
+      bytes.append(littleEndian: code)
     }
   }
 }
@@ -56,7 +73,8 @@ enum PackedEdges {
 /// Steps through packed members.
 struct PackedMembers {
   private var reader: ByteReader
-  private var previous: UInt64 = 0
+  /// The member that was read last.
+  private(set) var previous: UInt64 = 0
   /// Whether the bytes are no packed members; then there are no more of them.
   private(set) var isDamaged = false
 
@@ -72,6 +90,8 @@ struct PackedMembers {
 
   /// What has not been read yet.
   var rest: UnsafeRawBufferPointer { reader.rest }
+  /// How many bytes have been read.
+  var place: Int { reader.place }
 
   @inline(__always)
   mutating func next() -> UInt64? {
@@ -87,6 +107,27 @@ struct PackedMembers {
     guard key < PrimaryKeyAllocator.limit, member > previous else { return damaged() }
     previous = member
     return member
+  }
+
+  /// Passes over members below `limit` as long as each takes one or two bytes; how many there were.
+  @inline(__always)
+  mutating func pass(below limit: UInt64) -> Int {
+    var passed = 0
+    while let byte = reader.peek(), byte & 1 == 0 {
+      var (change, length) = (UInt64(byte & 0x7F), 1)
+      if byte >= 0x80 {
+        guard let next = reader.peek(1), next < 0x80 else { break }
+        change |= UInt64(next) << 7
+        length = 2
+      }
+      let member = previous &+ Reference.bits(change >> 1, entityCode: 0)
+      // What is damaged is for `next`. A key that is too large comes out as a smaller one.
+      guard member > previous, member < limit else { break }
+      previous = member
+      reader.skip(length)
+      passed += 1
+    }
+    return passed
   }
 
   @inline(never)

@@ -63,6 +63,7 @@ extension LMDBStore {
 
   /// Whether there are entries to be made, and nothing stands against making them twice or from another transaction.
   private func isWorthEarlyEntries(_ changes: ChangeSet) -> Bool {
+    guard catalogue.indexes.maintained.contains(where: { !$0.isUnique }) else { return false }
     if changes.isOnlyInserts { return true }
     // A derived value may have changed although the version, as far as the context knows it, has not; and a deletion of a row of any
     // version has no row to compare.

@@ -45,7 +45,7 @@ extension IndexChanges {
       // Entries that lie apart are not asked for in vain each time.
       let isHere = (isRun || place % Self.searchesBetween == 1) && cursor.stands(on: key)
       isRun = isHere
-      if try isHere || cursor.seek(exactly: key) != nil { try cursor.delete() }
+      if try isHere || cursor.seek(exactly: key) != nil { try cursor.delete(key) }
     }
   }
 

@@ -91,6 +91,8 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
   let automaticCompaction: AutomaticCompaction?
   /// By hierarchy number.
   let allocators: [PrimaryKeyAllocator]
+  /// New objects for which there were no keys.
+  let unkeyed: UnkeyedObjects
   private let versions: StoredVersions
   /// The newest commit when the store was opened.
   package let firstCommitNumber: UInt64
@@ -146,6 +148,7 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
       options.isReadOnly || options.opensAsItIs
       ? nil : options.automaticCompaction.map(AutomaticCompaction.init)
     allocators = opened.counters.map { PrimaryKeyAllocator(counter: $0) }
+    unkeyed = UnkeyedObjects(giver: "The store", path: opened.parts.environment.path)
     state = Mutex(State(catalogues: [opened.catalogue], metadata: opened.metadata))
     newest = Atomic(UInt(bitPattern: Unmanaged.passUnretained(opened.catalogue).toOpaque()))
     hasReplacedFiles = Atomic(
@@ -179,11 +182,13 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
     do {
       return try parts.environment.write { transaction in
         let start = max(try parts.counter(hierarchy, transaction.read), allocator.unsecuredEnd)
-        let end = min(start + count, PrimaryKeyAllocator.limit)
+        let end = min(start + count, PrimaryKeyAllocator.end)
         guard end > start else {
           throw StorageError(
             .tooLarge, operation: "make primary key", path: parts.environment.path,
-            detail: "The hierarchy has no primary keys left.")
+            detail:
+              "\(parts.schema.hierarchies[hierarchy].rootName) has no primary keys left: the next one would be \(start), and they end at \(PrimaryKeyAllocator.end)."
+          )
         }
         try parts.setCounter(hierarchy, end, transaction)
         return start..<end
@@ -193,6 +198,19 @@ public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, Indexing
       let counter = try? parts.environment.read { try parts.counter(hierarchy, $0) }
       guard allocator.addUnsecured(after: counter) else { throw error }
       return nil
+    }
+  }
+
+  /// A key with which a new object lives until it is to be saved, which fails then: there are no keys left, or they cannot be told. See ``StoreEngine``.
+  package func makeProvisionalKey(hierarchy: Int, after error: any Error) -> UInt64? {
+    unkeyed.makeKey(after: error) { key in
+      // Rows may have such keys that came from elsewhere. What cannot be read has none.
+      do {
+        try requireOpen()
+        return try parts.environment.read { try !parts.hasRow(key, hierarchy, $0) }
+      } catch {
+        return true
+      }
     }
   }
 

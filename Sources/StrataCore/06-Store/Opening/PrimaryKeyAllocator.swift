@@ -12,6 +12,10 @@ final class PrimaryKeyAllocator: Sendable {
   static let largestBlock: UInt64 = 1 << 20
   /// Keys are below this.
   static let limit: UInt64 = 1 << 48
+  /// Keys that are given are below this. What is above stands for new objects that have none, see ``UnkeyedObjects``.
+  static let end: UInt64 = (1 << 48) - (1 << 24)
+  /// The largest key with which an object is taken in from elsewhere: nearly 2^32 are left for new ones.
+  static let largestTaken: UInt64 = (1 << 48) - (1 << 32)
 
   /// The current block: the next key in the upper 48 bits, how many are left in the lower 16.
   private let current = Atomic<UInt64>(0)
@@ -75,14 +79,18 @@ final class PrimaryKeyAllocator: Sendable {
   /// not even be read, and what was last known of it tells where new ones may begin.
   ///
   /// Objects can so be made while the disk is full or another process is writing; only saving them needs the store.
-  /// The keys begin beyond a random gap, where another process does not come by counting. The next commit
+  /// The keys begin beyond a random gap, where another process does not come by counting: near the end of all keys a smaller one. The next commit
   /// raises the counter above all of them (`unsecuredEnd`); one that finds a row under such a key is a conflict.
+  /// - Returns: False when there are none.
   func addUnsecured(after counter: UInt64?) -> Bool {
     spare.withLock { state in
       guard let counter = counter ?? state.knownCounter else { return false }
-      let start = max(counter, state.unsecuredEnd) + UInt64.random(in: 0..<Self.widestGap)
-      let end = start + state.size
-      guard end <= Self.limit else { return false }
+      let first = max(counter, state.unsecuredEnd)
+      guard first < Self.end else { return false }
+      // As many behind the gap as before it.
+      let gap = UInt64.random(in: 0..<min(Self.widestGap, (Self.end - first + 1) / 2))
+      let start = first + gap
+      let end = min(start + state.size, Self.end)
       state.unsecuredEnd = end
       state.blocks.append(start..<end)
       return true

@@ -115,6 +115,14 @@ final class StoreParts: Sendable {
     return try transaction.withCursor(rows) { try $0.last().flatMap { PrimaryKeyBytes.whole($0.key) } }
   }
 
+  /// Whether there is a row under a key.
+  func hasRow(
+    _ key: UInt64, _ hierarchy: Int, _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    guard let rows = rows[hierarchy] else { return false }
+    return try PrimaryKeyBytes.with(key) { try transaction.get(rows, $0) } != nil
+  }
+
   /// The bytes of a large value; nil when there are none under this version.
   func largeValue(
     _ key: LargeValueKey, _ transaction: borrowing ReadTransaction

@@ -14,15 +14,17 @@ struct WaitingMember {
 /// to-one, gets that reference unless it has it.
 ///
 /// ```
-///   members ─▶ both ends looked up, by ascending key ─▶ kept · repeated · missing · contradicted
+///   members ─▶ both ends looked up, by ascending key ─▶ kept · repeated · displaced · missing · contradicted
 ///                                                         └─▶ rows that get a reference
 /// ```
 struct MemberSettling {
   /// What became of a member.
   enum Verdict {
     case kept
-    /// It stands in the same step already, or in an earlier one.
+    /// It stands in the same step already, or in an earlier one: in an ordered relationship at the same place.
     case repeated
+    /// It stands in the ordered relationship already, at another place.
+    case displaced
     /// Of its ends this one is not there.
     case missing(ObjectAddress)
     /// Its own row leads to another owner: a reference.
@@ -60,8 +62,10 @@ struct MemberSettling {
       let (judged, links) = judge(ends, reader.catalogue.entityCodes)
       var verdicts = judged
       for (place, member) in members.enumerated() {
-        guard case .kept = verdicts[place] else { continue }
-        if try earlier.has(member.change, reader, transaction) { verdicts[place] = .repeated }
+        guard case .kept = verdicts[place],
+          let told = try earlier.find(member.change, reader, transaction)
+        else { continue }
+        verdicts[place] = told.isElsewhere ? .displaced : .repeated
       }
       return (verdicts, try rows(with: links, store, reader, transaction))
     }
@@ -117,7 +121,7 @@ struct MemberSettling {
   ) {
     var ends = ends
     var links: [RowAddress: [Int: UInt64]] = [:]
-    var seen = Set<Identity>(minimumCapacity: members.count)
+    var seen = [Identity: EdgeChange.Kind](minimumCapacity: members.count)
     let verdicts = members.map { member -> Verdict in
       if ends[owner(member)]?.entity != member.owner.entity { return .missing(member.owner) }
       let address = target(member)
@@ -140,7 +144,11 @@ struct MemberSettling {
       }
       let identity = Identity(
         relationship: member.change.relationship, owner: member.change.owner, member: member.change.member)
-      return seen.insert(identity).inserted ? .kept : .repeated
+      guard let first = seen[identity] else {
+        seen[identity] = member.change.kind
+        return .kept
+      }
+      return first == member.change.kind ? .repeated : .displaced
     }
     return (verdicts, links)
   }

@@ -6,8 +6,7 @@ import Foundation
 ///   rows, links ─▶ steps of some thousands ─▶ a draft beside the store ─▶ checked, flushed ─▶ under the store's name
 /// ```
 ///
-/// A new store begins empty. An existing one is copied, and the copy takes its place when nobody has saved meanwhile; what comes gets
-/// keys behind those there are. While one step is written the next one is filled. Memory: two steps, where rows with links came from (`RowOrigins`), and which members there are (`ToldMembers`). Used by one thread.
+/// A new store begins empty. An existing one is copied, and the copy takes its place when nobody has saved meanwhile; what comes gets keys behind those there are. While one step is written the next one is filled. Memory: two steps, where rows with links came from (`RowOrigins`), and which members there are (`ToldMembers`). Used by one thread.
 package final class StoreIntake {
   /// Something that cannot be taken in, and which line it came from; 0 where that is unknown.
   package struct Refusal: Error, CustomStringConvertible {
@@ -30,8 +29,7 @@ package final class StoreIntake {
   package private(set) var (rowCount, memberCount) = (0, 0)
   /// How many of the members are there afterwards; what was handed in twice counts once, see `ToldMembers`.
   package var keptMemberCount: Int { memberCount - droppedMemberCount }
-  /// Whether every member is looked after as what people have written: both ends must be there, and a member of a to-many relationship whose inverse is to-one gets that
-  /// link, unless it has another one, which is refused. Without, such a member must have the link already.
+  /// Whether every member is looked after as what people have written: both ends must be there, and a member of a to-many relationship whose inverse is to-one gets that link, unless it has another one, which is refused. Without, such a member must have the link already.
   package var settlesMembers = false
   /// Whether members that would be refused by that are left out. Those that are not there are counted as lost links, the others are in `takeLeftOut`.
   package var leavesOutMembers = false
@@ -39,7 +37,8 @@ package final class StoreIntake {
   package var source: String?
   /// Hands over what the store has recorded before; called by `finish` when rows and members are in. For a new store whose facts record a history.
   package var history: ((HistoryIntake) throws -> Void)?
-  private var lostLinkCount = 0
+  /// Links that were left out because they lead to no object.
+  package var lostLinkCount = 0
   private var droppedMemberCount = 0
   private var leftOut: [Refusal] = []
   private var leftOutCount = 0
@@ -58,8 +57,7 @@ package final class StoreIntake {
   private let allSlots: [SlotBitmap]
 
   private var slab = RowSlabWriter(expectedLength: RowSlab.chunkLength)
-  private var rows: [RowChange] = []
-  private var lines: [Int] = []
+  private var (rows, lines): ([RowChange], [Int]) = ([], [])
   private var bytes = 0
   private var members: [WaitingMember] = []
   /// The members of the steps that have been written, where they are settled.
@@ -74,10 +72,19 @@ package final class StoreIntake {
   private static let membersPerStep = 10_000
 
   /// Begins a new store at `destination`, where there must be none.
-  /// - Throws: ``StorageError``, `.exists` above all; ``ModelError`` for a model that is none.
+  /// - Throws: ``StorageError``, `.exists` above all; ``ModelError`` for a model that is none; ``Refusal`` for counters of keys that leave too few for new objects.
   package init(new destination: URL, facts: StoreFacts) throws {
     let model = try ModelCoding.decode(facts.model)
     schema = try model.schema()
+    for hierarchy in schema.hierarchies {
+      guard let next = facts.counters[hierarchy.rootName], next > PrimaryKeyAllocator.largestTaken + 1 else {
+        continue
+      }
+      throw Refusal(
+        line: 0,
+        "The next key of \(hierarchy.rootName) is to be \(next), which would leave too few primary keys for new objects: it may be \(PrimaryKeyAllocator.largestTaken + 1) at most."
+      )
+    }
     file = try StoreFile(destination.path, .system)
     if try file.status() != nil { throw StorageError(EEXIST, "load", path: file.path) }
     StoreDraft.removeLeftovers(beside: file)
@@ -161,12 +168,12 @@ package final class StoreIntake {
 
   // MARK: Rows
 
-  /// What stands for another object in the values of a row.
-  package func reference(to object: ObjectAddress) -> AttributeValue {
-    .reference(
-      Reference.bits(
-        object.key + shifts[schema.entities[object.entity].hierarchyNumber],
-        entityCode: stamps[object.entity].entityCode))
+  /// What stands for another object in the values of a row; nil for a key that no object can have.
+  package func reference(to object: ObjectAddress) -> AttributeValue? {
+    let shift = shifts[schema.entities[object.entity].hierarchyNumber]
+    let (key, isBeyond) = object.key.addingReportingOverflow(shift)
+    if isBeyond || object.key == 0 || key > PrimaryKeyAllocator.largestTaken { return nil }
+    return .reference(Reference.bits(key, entityCode: stamps[object.entity].entityCode))
   }
 
   /// Adds a row. `values` are by slot; those of to-many relationships and transient ones do not count.
@@ -202,8 +209,18 @@ package final class StoreIntake {
   private func shifted(_ object: ObjectAddress, _ line: Int) throws -> UInt64 {
     let hierarchy = schema.entities[object.entity].hierarchyNumber
     let (key, isBeyond) = object.key.addingReportingOverflow(shifts[hierarchy])
-    guard object.key > 0, !isBeyond, key < PrimaryKeyAllocator.limit else {
+    guard object.key > 0, object.key < PrimaryKeyAllocator.limit else {
       throw Refusal(line: line, "p\(object.key) is no key of an object.")
+    }
+    let largest = PrimaryKeyAllocator.largestTaken
+    guard !isBeyond, key <= largest else {
+      let entity = schema.entities[object.entity].name
+      throw Refusal(
+        line: line,
+        shifts[hierarchy] < largest
+          ? "\(entity)/p\(object.key) would leave too few primary keys for new objects: the largest that is taken is p\(largest - shifts[hierarchy])."
+          : "The store has no primary keys left for \(entity)/p\(object.key): it has used those up to \(shifts[hierarchy]), and keys up to \(largest) can be given to what is loaded."
+      )
     }
     largestKeys[hierarchy] = max(largestKeys[hierarchy], key)
     return key
@@ -222,8 +239,13 @@ package final class StoreIntake {
     line: Int
   ) throws {
     if !rows.isEmpty { try flush() }
-    guard case .reference(let reference) = reference(to: member), place >= 0, place < 1 << 28 else {
+    guard place >= 0, place < 1 << 28 else {
       throw Refusal(line: line, "The place \(place) is none of a member.")
+    }
+    guard case .reference(let reference)? = reference(to: member) else {
+      memberCount += 1
+      return try leaveOut(
+        Refusal(line: line, "\(name(member)) cannot be a member: no object has such a key."))
     }
     let position = EdgePosition.first + UInt64(place) * EdgePosition.gap
     let change = EdgeChange(
@@ -252,7 +274,7 @@ package final class StoreIntake {
     throw refusal
   }
 
-  /// The first hundred members that were left out because their own rows contradict them, and how many there were; each is told once.
+  /// The first hundred members that were left out because their own rows or other places contradict them, and how many there were; each is told once.
   package func takeLeftOut() -> (first: [Refusal], count: Int) {
     defer { (leftOut, leftOutCount) = ([], 0) }
     return (leftOut, leftOutCount)
@@ -290,25 +312,27 @@ package final class StoreIntake {
     for (member, verdict) in zip(members, settling.verdicts) {
       switch verdict {
       case .kept: kept.append(member)
-      case .repeated:
-        // Among ordered ones the last place counts.
-        kept.append(member)
-        droppedMemberCount += 1
+      case .repeated: droppedMemberCount += 1
+      case .displaced:
+        try leaveOut(refusal(of: member, "it is in it already, at another place"))
       case .missing(let end):
         guard leavesOutMembers else { throw refusal(of: member, missing: end) }
         lostLinkCount += 1
         droppedMemberCount += 1
       case .contradicted(let reference):
-        let refusal = refusal(of: member, contradictedBy: reference)
-        guard leavesOutMembers else { throw refusal }
-        if leftOut.count < 100 { leftOut.append(refusal) }
-        leftOutCount += 1
-        droppedMemberCount += 1
+        try leaveOut(refusal(of: member, contradictedBy: reference))
       }
     }
     members = kept
     told.note(kept, schema)
     return settling.updates
+  }
+
+  private func leaveOut(_ refusal: Refusal) throws {
+    guard leavesOutMembers else { throw refusal }
+    if leftOut.count < 100 { leftOut.append(refusal) }
+    leftOutCount += 1
+    droppedMemberCount += 1
   }
 
   private func refusal(of member: WaitingMember, missing end: ObjectAddress) -> Refusal {
@@ -419,7 +443,7 @@ package final class StoreIntake {
     try parts.environment.write { transaction in
       for (hierarchy, largest) in largest.enumerated() where parts.rows[hierarchy] != nil {
         let current = try parts.counter(hierarchy, transaction.read)
-        let wanted = min(max(largest + 1, given[hierarchy]), PrimaryKeyAllocator.limit)
+        let wanted = max(largest + 1, given[hierarchy])
         // A new store has reserved nothing for others.
         if facts != nil || wanted > current { try parts.setCounter(hierarchy, wanted, transaction) }
       }

@@ -225,7 +225,7 @@ struct HistoryCondition {
     case .aggregate(.count, let part):
       guard case .many(let elements) = try value(part, subject, bound) else { break }
       return .value(.integer(Int64(elements.count)))
-    case .function(let function, let arguments):
+    case .function(let function, let arguments) where function != .distinct:
       let values = try arguments.map { argument -> AttributeValue in
         guard case .value(let value) = try value(argument, subject, bound) else { return .null }
         return value

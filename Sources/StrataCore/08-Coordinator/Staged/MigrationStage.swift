@@ -76,6 +76,10 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
   /// The container that the handler has asked for, and how it is closed.
   package var opened: (container: AnyObject, close: () -> Void)?
 
+  /// What versions are called, by their models' checksums: what errors say of them.
+  package var versionNames: [String: String] = [:]
+  private func name(_ checksum: String) -> String { versionNames[checksum] ?? checksum }
+
   /// A manager for these stages, oldest first.
   public init(_ stages: [MigrationStage]) { self.stages = stages }
 
@@ -180,8 +184,8 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
       if end == start { continue }
       throw CoreDataError(
         .migration,
-        "There is a gap between two stages of the migration: “\(stage.label ?? "")” ends with the version \(end), and “\(next.label ?? "")” "
-          + "begins with \(start). Put a stage between them that leads from the one to the other; a lightweight one where that can be inferred."
+        "There is a gap between two stages of the migration: “\(stage.label ?? "")” ends with the version \(name(end)), and “\(next.label ?? "")” "
+          + "begins with \(name(start)). Put a stage between them that leads from the one to the other; a lightweight one where that can be inferred."
       )
     }
   }
@@ -196,18 +200,21 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     guard let start = steps.firstIndex(where: { $0.checksum == store }) else {
       throw CoreDataError(
         .managedObjectModelReferenceNotFound,
-        "The store is of a version that is in none of the stages: its checksum is \(store).")
+        "The store is of a version that is in none of the stages: "
+          + (versionNames[store].map { "it is \($0)." } ?? "its checksum is \(store)."))
     }
     guard let end = steps.lastIndex(where: { $0.checksum == wanted }) else {
       // A stage that was forgotten may be the one whose handlers keep what would be lost.
       throw CoreDataError(
         .managedObjectModelReferenceNotFound,
-        "The coordinator's model is of a version that is in none of the stages: its checksum is \(wanted).")
+        "The coordinator's model is of a version that is in none of the stages: "
+          + (versionNames[wanted].map { "it is \($0)." } ?? "its checksum is \(wanted)."))
     }
     if end < start {
       throw CoreDataError(
         .stagedMigrationBackwardMigration,
-        "The store is of a later version than the model: the stages lead from \(wanted) to \(store).")
+        "The store is of a later version than the model: the stages lead from \(name(wanted)) to \(name(store))."
+      )
     }
     let first = steps[start].isLast ? steps[start].stage + 1 : steps[start].stage
     // What begins with the wanted version leads away from it.

@@ -193,8 +193,8 @@ extension ManagedObject {
   }
 }
 
-/// A fetch of values that is under way: a property that has no value, and for which nothing stands, makes it throw.
-final class ValueReading: @unchecked Sendable {
+/// A fetch of values, or one that asks objects in memory, that is under way: what would stop the process, a property that has no value say, and for which nothing stands, makes it throw.
+package final class ValueReading: @unchecked Sendable {
   // @unchecked Sendable: made, used and dropped inside one call, on one thread; task-local values must be Sendable.
 
   /// The fetch on this thread.
@@ -202,11 +202,29 @@ final class ValueReading: @unchecked Sendable {
 
   private var failure: CoreDataError?
 
+  /// Does `body` as a part of such a fetch.
+  /// - Throws: what `body` throws; the reason that was noted first.
+  package static func reading<Result>(_ body: (ValueReading) throws -> Result) throws -> Result {
+    let reading = ValueReading()
+    return try $current.withValue(reading) {
+      let result = try body(reading)
+      try reading.check()
+      return result
+    }
+  }
+
+  /// Notes why there is no value; false where no such fetch is under way on this thread.
+  package static func note(_ error: () -> CoreDataError) -> Bool {
+    guard let current else { return false }
+    current.fail(error())
+    return true
+  }
+
   /// Notes why the value that is being made is none; the first reason counts.
   func fail(_ error: CoreDataError) { failure = failure ?? error }
 
   /// - Throws: the reason why the value made last is none.
-  func check() throws {
+  package func check() throws {
     if let failure { throw failure }
   }
 }

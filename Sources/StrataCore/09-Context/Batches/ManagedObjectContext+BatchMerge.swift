@@ -76,8 +76,13 @@ extension ManagedObjectContext {
   private func endBatchMerge(_ batch: BatchChanges, _ binding: StoreBinding) {
     tellObservedMembers()
     if batch.inserted.count <= Self.batchStep { return }
-    let list = [NotificationKey.insertedBatchObjectIDs.rawValue: BatchObjectIDs(batch.inserted, binding)]
-    post(Self.didChangeObjectsNotification, list)
+    let identifiers = BatchObjectIDs(batch.inserted, binding)
+    let list: [AnyHashable: Any] = [NotificationKey.insertedBatchObjectIDs.rawValue: identifiers]
+    let changed: [AnyHashable: Any] = [
+      NotificationKey.insertedBatchObjectIDs.rawValue: identifiers,
+      SavedInfoForm.mergeKey: Set<ManagedObject>(),
+    ]
+    post(Self.didChangeObjectsNotification, changed)
     post(Self.didMergeChangesObjectIDsNotification, list)
   }
 

@@ -60,7 +60,9 @@ extension ManagedObjectContext {
     for binding in bindings(for: resolved, specification) {
       let assignments = try assignments(
         request.propertiesToUpdate, entity, binding, specification, &steady)
-      operations.append((.update(BatchUpdate(request: resolved, assignments: assignments)), binding))
+      let update = BatchUpdate(
+        request: resolved, assignments: assignments, cutsNumbers: speaksFoundation)
+      operations.append((.update(update), binding))
     }
     steady?.release()
     return try run(operations, request) { $0.updated }

@@ -180,10 +180,22 @@ struct SavingState {
   }
 }
 
+/// What takes back an event.
+enum UndoStep {
+  /// An insertion goes.
+  case undo
+  /// A deletion is made again.
+  case redo
+}
+
 /// What deletions have left to be done, or to be known.
 struct DeletionState {
   /// Deleted objects whose delete rules have not been applied yet.
   var toPropagate: [ManagedObject] = []
+  /// Deleted objects that undo or redo has taken out, until the deletion is saved or given up. One that has come back since may be among them.
+  var takenOut: [ObjectIdentifier: UndoStep] = [:]
+  /// New objects that have gone in this event, and to which relationships without an inverse may lead.
+  var withdrawn: [(home: BoundEntity, bits: UInt64)] = []
   /// A merge policy that is being asked has had delete rules applied: what follows from them has not been told.
   var followInPolicy = false
   /// New objects that went while there were such deletions, which may still refer to them.
@@ -207,6 +219,8 @@ struct DeletionState {
   mutating func stopPropagating() {
     toPropagate = []
     vanished = []
+    takenOut = [:]
+    withdrawn = []
   }
 
   private mutating func noteHiding() { mayHide = includeBatches || !linked.isEmpty }
@@ -216,6 +230,7 @@ struct DeletionState {
     includeBatches = false
     linked = []
     outlived = []
+    takenOut = [:]
     leavers = nil
   }
 }
@@ -272,6 +287,8 @@ struct EventState {
   var looseReferrers: LooseReferrers?
   /// While the end of an event is told: whose changes that is about.
   var told = ToldChanges()
+  /// The next did-change notification is of a merge.
+  var isOfMerge = false
   /// Told when undo or redo has changed objects: for modules that save by themselves.
   var whenTakenBack: (() -> Void)?
   /// Told of objects that undo or redo is about to take out, before any of them leaves.

@@ -42,7 +42,8 @@ final class RegisteredStores {
 
   private let hierarchyCount: Int
   /// A store that was removed from the coordinator is taken out when the context is reset, and not before: objects point to what its binding holds, without counting references.
-  private var registered: [Registered?] = []
+  // `@exclusivity(unchecked)`: each access is one load or store on the context's queue, one for each object that a reference leads to.
+  @exclusivity(unchecked) private var registered: [Registered?] = []
   /// What was taken out last, of a context without a queue.
   var retired: [Registered] = []
   private var places: [ObjectIdentifier: Place] = [:]
@@ -72,6 +73,25 @@ final class RegisteredStores {
   /// The store attached as number `index`, if this context has used it.
   func registered(_ index: Int) -> Registered? {
     registered.indices.contains(index) ? registered[index] : nil
+  }
+
+  /// The live object that a reference of the store attached as number `index` leads to, if it is known and of that entity. Counts no references of what is looked at: this holds
+  /// all of it, and nothing of it is used once the table has answered, which may let an object go.
+  @inline(__always)
+  func known(_ bits: UInt64, inStore index: Int) -> ManagedObject? {
+    guard registered.indices.contains(index), let store = registered[index] else { return nil }
+    return Unmanaged.passUnretained(store)._withUnsafeGuaranteedRef { store in
+      Unmanaged.passUnretained(store.binding)._withUnsafeGuaranteedRef { binding -> ManagedObject? in
+        guard let bound = binding.entity(code: Reference.entityCode(bits)) else { return nil }
+        let address = Unmanaged.passUnretained(bound)
+        let table = address._withUnsafeGuaranteedRef { store.tables[$0.hierarchyNumber] }
+        let found = Unmanaged.passUnretained(table)._withUnsafeGuaranteedRef {
+          $0.object(for: Reference.primaryKey(bits))
+        }
+        guard let found, found.boundReference?.toOpaque() == address.toOpaque() else { return nil }
+        return found
+      }
+    }
   }
 
   /// Takes out the stores for which `isAttached` answers false. The context has no objects. Whoever is amid a look-up, with a hook in between, uses them still: what is returned

@@ -225,6 +225,12 @@ extension ManagedObjectContext {
     return try resolved(specification, ofStored: false, &steady)
   }
 
+  /// Looks up the names of a request, and executes nothing but aggregates of all objects in its condition.
+  /// - Throws: what `fetch(_:)` throws for a request that is wrong.
+  package func requireNames<T: FetchRequestResult>(of request: FetchRequest<T>) throws {
+    _ = try resolved(try specification(of: request))
+  }
+
   /// The stores a request goes to.
   func bindings(for request: ResolvedFetchRequest, _ specification: FetchSpecification) -> [StoreBinding] {
     coordinator.bindings.filter { binding in

@@ -409,7 +409,9 @@ extension ManagedObjectContext {
   func finishMerge(_ merged: MergedIdentifiers) {
     // Reports of objects and of rows belong together.
     observation.holds += 1
+    event.isOfMerge = true
     tellChanges()
+    event.isOfMerge = false
     observation.holds -= 1
     post(Self.didMergeChangesObjectIDsNotification, merged.userInfo)
     tellObservers()

@@ -499,9 +499,11 @@ open class ManagedObject: NSObject, SlotDeclaring {
     ClassKeys.of(self)?.paths(affecting: key) ?? []
   }
 
-  /// Called by `value(forKey:)` for a key the entity does not have. Traps unless overridden.
+  /// Called by `value(forKey:)` for a key the entity does not have. Traps unless overridden; a fetch that asks objects in memory throws.
   open func value(forUndefinedKey key: String) -> Any? {
-    trap("entity \(home.token.entityName) has no property “\(key)”.")
+    let words = "entity \(home.token.entityName) has no property “\(key)”."
+    if ValueReading.note({ CoreDataError(.coreData, words) }) { return nil }
+    trap(words)
   }
 
   /// Called by `setValue(_:forKey:)` for a key the entity does not have. Traps unless overridden.

@@ -173,6 +173,7 @@ extension ManagedObjectContext {
         defer {
           event.prefetched = []
           flushEdits()
+          undoRecorder?.manager.messages.endJob()
           endFaultCounts()
         }
         return try block()
@@ -242,6 +243,7 @@ extension ManagedObjectContext {
       let result = block()
       processPendingChanges()
       event.end()
+      undoRecorder?.manager.messages.endJob()
       endFaultCounts()
       return result
     }

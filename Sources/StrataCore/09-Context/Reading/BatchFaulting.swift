@@ -22,7 +22,7 @@ final class BatchFaulting {
   /// After so many faults that nobody was found to lead to, nobody is looked for until there is another fetch.
   private static let mostMisses = 8
   private static let mostMembers = 16_384
-  /// So many places of a batch, and of all, are looked at for one who leads to an object.
+  /// So many places of a batch, and of all, are looked at for one who leads to an object, or whose row or members are not known.
   private static let mostLooked = 4_096
   private static let mostLookedInAll = 16_384
 
@@ -99,12 +99,14 @@ final class BatchFaulting {
 
   // MARK: Who came with whom
 
-  /// Calls `body` with the keys of those that came with an object, those behind it first, until it returns false.
+  /// Calls `body` with the keys of those that came with an object, those behind it first, until it returns false; not with more than are looked at.
   func forEachCompanion(_ key: UInt64, _ table: StratumLayer.Table, _ body: (UInt64) -> Bool) {
     for number in batches.indices.reversed() where batches[number].table == table {
       let keys = batches[number].keys
       guard let place = place(of: key, in: number) else { continue }
-      for offset in 1..<keys.count where !body(keys[(place + offset) % keys.count]) { return }
+      // All may be known already: who goes through very many must not look at all of them each time.
+      for offset in 1..<min(keys.count, Self.mostLooked)
+      where !body(keys[(place + offset) % keys.count]) { return }
       return
     }
   }

@@ -77,17 +77,23 @@ extension ManagedObjectContext {
     let table = BatchFaulting.table(object)
     var companions: [Companion] = []
     faulting.forEachCompanion(object.primaryKey, table) { key in
-      if let other = waiting(key, table) { companions.append(Companion(key: key, object: other)) }
+      if let other = waiting(key, table, with: object) {
+        companions.append(Companion(key: key, object: other))
+      }
       return companions.count < BatchFaulting.most - 1
     }
     if companions.isEmpty { addTargets(of: object, table, faulting, &companions) }
     return companions
   }
 
-  /// The fault of that key, when its row is not at hand and is the store's.
-  private func waiting(_ key: UInt64, _ table: StratumLayer.Table) -> ManagedObject? {
+  /// The fault of that key, when its row is not at hand and is the store's. One that is deleted is wanted with another one that is: what both lead to is
+  /// looked at when deletions are propagated.
+  private func waiting(_ key: UInt64, _ table: StratumLayer.Table, with asked: ManagedObject)
+    -> ManagedObject?
+  {
     guard let object = stores.registered(table.storeIndex)?.tables[table.hierarchy].object(for: key),
-      object.isFault, object.snapshot == nil, !object.hasDraft, !object.isMarkedDeleted,
+      object.isFault, object.snapshot == nil, !object.hasDraft,
+      !object.isMarkedDeleted || asked.isMarkedDeleted,
       object.state.isDisjoint(with: [.inserted, .rowGone]), unsavedRow(for: object) == nil
     else { return nil }
     return object
@@ -124,7 +130,7 @@ extension ManagedObjectContext {
       let known = stores.registered(table.storeIndex)?.tables[table.hierarchy].object(for: target)
       if known == nil, unsavedRow(table, target) == nil {
         companions.append(Companion(key: target, object: nil))
-      } else if let other = waiting(target, table) {
+      } else if let other = waiting(target, table, with: object) {
         companions.append(Companion(key: target, object: other))
       }
       return companions.count < BatchFaulting.most - 1
@@ -133,7 +139,8 @@ extension ManagedObjectContext {
 
   // MARK: Members
 
-  /// The members of an owner's relationship; those of owners that came with it, and whose members are not known, come with them.
+  /// The members of an owner's relationship; those of owners that came with it, and whose members are not known, come with them. Of owners that are deleted
+  /// with an owner that is: a save that deletes many looks at the members of each.
   /// - Parameter isPlain: Whether nothing unsaved has a say in the members of an owner.
   /// - Throws: what the store throws.
   func membersTogether(
@@ -147,7 +154,8 @@ extension ManagedObjectContext {
     batchFaulting?.forEachCompanion(owner.primaryKey, table) { key in
       if owners.count >= most - 1 { return false }
       if let other = stores.registered(table.storeIndex)?.tables[table.hierarchy].object(for: key),
-        other.state.isDisjoint(with: [.inserted, .rowGone]), !other.isMarkedDeleted,
+        other.state.isDisjoint(with: [.inserted, .rowGone]),
+        !other.isMarkedDeleted || owner.isMarkedDeleted,
         other.home.entity.relationship(slot: relationship.slot)?.number == relationship.number,
         other.relations?.known(relationship)?.isFault(epoch: epoch) ?? true, isPlain(other)
       {
@@ -164,6 +172,61 @@ extension ManagedObjectContext {
     }
     tellMembersRead(owner, relationship, count: keys.count, isAlone: keys.count == 1)
     return lists[0]
+  }
+
+  // MARK: Deleting
+
+  /// Whether one of the objects is of a far store.
+  func isAnyFar(_ objects: [ManagedObject]) -> Bool {
+    var seen: Set<Int> = []
+    return objects.contains { object in
+      guard object.context === self else { return false }
+      let index = object.home.storeIndex
+      return seen.insert(index).inserted && coordinator.binding(index)?.isFar == true
+    }
+  }
+
+  /// Objects are deleted together: those of a far store are asked about together.
+  func noteDeletedTogether(_ objects: ArraySlice<ManagedObject>) {
+    let far = objects.filter { object in
+      object.context === self && coordinator.binding(object.home.storeIndex)?.isFar == true
+    }
+    if far.count < 2 { return }
+    for group in Dictionary(grouping: far, by: BatchFaulting.table).values {
+      noteTogether(group, isPart: true)
+    }
+  }
+
+  /// The members without rows of deleted owners that came with `owner`, where the members are known: their rows are wanted next. None but over a far store.
+  /// - Parameter most: So many are asked for anyway.
+  func faultsBehind(_ owner: ManagedObject, _ relationship: RelationshipSchema, most asked: Int)
+    -> [ManagedObject]
+  {
+    guard let batchFaulting, owner.isMarkedDeleted, !saving.readsNewest,
+      coordinator.binding(owner.home.storeIndex)?.isFar == true
+    else { return [] }
+    let epoch = epoch(of: relationship)
+    let table = BatchFaulting.table(owner)
+    var owners: [ManagedObject] = []
+    batchFaulting.forEachCompanion(owner.primaryKey, table) { key in
+      if let other = stores.registered(table.storeIndex)?.tables[table.hierarchy].object(for: key),
+        other.isMarkedDeleted, other.state.isDisjoint(with: [.inserted, .rowGone]),
+        other.home.entity.relationship(slot: relationship.slot)?.number == relationship.number,
+        let known = other.relations?.known(relationship), !known.isFault(epoch: epoch)
+      {
+        owners.append(other)
+      }
+      return owners.count < BatchFaulting.most
+    }
+    var faults: [ManagedObject] = []
+    for other in owners where asked + faults.count < BatchFaulting.most {
+      for member in other.members(relationship, isAsked: false)
+      where !member.isMarkedDeleted && member.isFault && member.snapshot == nil {
+        faults.append(member)
+      }
+    }
+    batchFaulting.hold(faults)
+    return faults
   }
 
   // MARK: Merging

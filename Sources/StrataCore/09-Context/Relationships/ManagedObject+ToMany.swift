@@ -9,6 +9,16 @@ extension ManagedObject {
     return new
   }
 
+  /// Calls `body`, which asks for no other relationship and calls nothing of the program, with what is known of one, without counting references.
+  @inline(__always)
+  final func withRelationState(of relationship: RelationshipSchema, _ body: (RelationState) -> Void) {
+    if relations == nil { relations = Relations() }
+    // Kept by the object, which keeps its relations meanwhile.
+    Unmanaged.passUnretained(relations.unsafelyUnwrapped)._withUnsafeGuaranteedRef {
+      $0.withState(of: relationship, body)
+    }
+  }
+
   @inline(__always)
   final func relationState(_ relationship: RelationshipSchema) -> RelationState {
     ownRelations.state(of: relationship)
@@ -21,6 +31,16 @@ extension ManagedObject {
     observedWillChange(relationship.slot)
     context?.willChange(self)
     return ownRelations.state(of: relationship)
+  }
+
+  /// `member`, which is deleted, leaves this object of the same context.
+  @inline(__always)
+  final func loseMember(_ relationship: RelationshipSchema, _ member: UInt64) {
+    if !state.isDisjoint(with: .received) { claim() }
+    observedWillChange(relationship.slot)
+    // The context lives: it is deleting.
+    contextReference?._withUnsafeGuaranteedRef { $0.willChange(self) }
+    withRelationState(of: relationship) { $0.remove(member) }
   }
 
   /// The object counts as changed because a relationship is; its row does not change (rule 200, better).

@@ -27,6 +27,9 @@ extension ManagedObject {
 
   private final func slowReference(_ relationship: RelationshipSchema) -> UInt64 {
     fire()
+    if let row = fastRow, !relationship.isTransient {
+      return RowBytes.reference(row, table[relationship.slot])
+    }
     return knownReference(relationship)
   }
 
@@ -141,8 +144,8 @@ extension ManagedObject {
           else { return false }
           edits.put(
             bits: Reference.bits(other.primaryKey, entityCode: otherBound.stamp.entityCode), slot)
-          other.ownRelations.state(of: inverse).add(
-            Reference.bits(primaryKey, entityCode: bound.stamp.entityCode))
+          let bits = Reference.bits(primaryKey, entityCode: bound.stamp.entityCode)
+          other.withRelationState(of: inverse) { $0.add(bits) }
           other.noteRelationChange()
           return true
         }
@@ -363,6 +366,13 @@ extension ManagedObjectContext {
   /// The object a reference leads to, perhaps a fault whose row was never read. Reads nothing.
   @inline(__always)
   func object(_ bits: UInt64, inStore index: Int) -> ManagedObject? {
+    if bits != 0,
+      let known = Unmanaged.passUnretained(stores)._withUnsafeGuaranteedRef({
+        $0.known(bits, inStore: index)
+      })
+    {
+      return known
+    }
     guard bits != 0, let store = stores.registered(index),
       let bound = store.binding.entity(code: Reference.entityCode(bits))
     else { return nil }

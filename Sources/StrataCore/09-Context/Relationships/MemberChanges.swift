@@ -25,8 +25,10 @@ struct MemberChanges {
 
   /// With those of members that were forgotten, until the next is added.
   private var kept: ContiguousArray<Entry> = []
-  /// The place of the last entry of each member; made when it is asked for. Members that were forgotten have none.
+  /// The place of the last entry of each member among the first `placed`; made when it is asked for. Members that were forgotten have none.
   private var places: [UInt64: Int]?
+  /// How many entries `places` knows of: all, once it is asked.
+  private var placed = 0
   private var hasForgotten = false
 
   var entries: ContiguousArray<Entry> {
@@ -48,13 +50,30 @@ struct MemberChanges {
       places = nil
       hasForgotten = false
     }
-    // Members that are placed again and again leave their old places behind.
-    if let places, kept.count > 2 * places.count + 1_024 {
-      kept = effective
-      self.places = nil
-    }
-    if places != nil { places?[entry.member] = kept.count }
+    // Where one member comes or goes, others do.
+    if kept.capacity == 0 { kept.reserveCapacity(Self.fewest) }
     kept.append(entry)
+    if places != nil, kept.count > 2 * placed + 1_024 { place() }
+  }
+
+  /// How many entries there is room for from the first one on.
+  private static let fewest = 4
+
+  /// `places` comes to know of the entries that are new.
+  private mutating func place() {
+    if var known = places {
+      if placed == kept.count { return }
+      places = nil
+      for place in placed..<kept.count { known[kept[place].member] = place }
+      // Members that are placed again and again leave their old places behind.
+      if kept.count <= 2 * known.count + 1_024 {
+        (places, placed) = (known, kept.count)
+        return
+      }
+      kept = effective
+    }
+    places = Dictionary(kept.enumerated().map { ($1.member, $0) }) { $1 }
+    placed = kept.count
   }
 
   /// Nothing has been done to `member` after all. Many may be forgotten one after the other: the entries stay, and are passed over.
@@ -84,7 +103,7 @@ struct MemberChanges {
   /// What was last done to `member`; nil for nothing.
   mutating func last(_ member: UInt64) -> Entry? {
     if kept.isEmpty { return nil }
-    if places == nil { places = Dictionary(kept.enumerated().map { ($1.member, $0) }) { $1 } }
+    place()
     return places?[member].map { kept[$0] }
   }
 

@@ -3,12 +3,14 @@ import Synchronization
 /// The to-many relationships of one object, as far as they were looked at or changed. Lives on the context's
 /// queue.
 final class Relations {
+  // `@exclusivity(unchecked)`, here and below: used on the context's queue by one frame at a time, and nothing that changes them calls out meanwhile. An import or a deletion
+  // comes here for each link.
   /// By the relationship's number.
-  private(set) var states: [(relationship: Int, state: RelationState)] = []
+  @exclusivity(unchecked) private(set) var states: [(relationship: Int, state: RelationState)] = []
   /// Objects of other stores that were set: they are refused at save (rule 146).
-  var foreign = ForeignLinks()
+  @exclusivity(unchecked) var foreign = ForeignLinks()
   /// Objects of other stores that lead here, or once did.
-  private(set) var foreignOwners: [ManagedObjectID] = []
+  @exclusivity(unchecked) private(set) var foreignOwners: [ManagedObjectID] = []
   private var knownForeignOwners: Set<ManagedObjectID> = []
   /// What relationships held when `willChangeValue(forKey:)` was called, until `didChangeValue(forKey:)` is.
   var announced: [Int: [ManagedObject]] = [:]
@@ -17,15 +19,27 @@ final class Relations {
   /// What fetched properties have found, by their names.
   var fetched: [String: [ManagedObjectID]] = [:]
   /// Whether somebody may follow the members, see `MembersFollower`.
-  var isFollowed = false
+  @exclusivity(unchecked) var isFollowed = false
 
   /// What is known of one relationship; made on first use.
   func state(of relationship: RelationshipSchema) -> RelationState {
     let number = relationship.number
     for place in states.indices where states[place].relationship == number { return states[place].state }
     let state = RelationState(relationship)
-    states.append((relationship.number, state))
+    // Most objects are asked for one: an array that grows costs more to begin.
+    if states.isEmpty { states = [(number, state)] } else { states.append((number, state)) }
     return state
+  }
+
+  /// Calls `body`, which asks for no other relationship, with what is known of one, without counting references.
+  @inline(__always)
+  func withState(of relationship: RelationshipSchema, _ body: (RelationState) -> Void) {
+    let number = relationship.number
+    for place in states.indices where states[place].relationship == number {
+      // Kept by `states`, which nothing changes meanwhile.
+      return Unmanaged.passUnretained(states[place].state)._withUnsafeGuaranteedRef(body)
+    }
+    body(state(of: relationship))
   }
 
   /// What is known of one relationship, if anything.
@@ -119,29 +133,30 @@ struct ForeignLinks: Equatable {
 /// The relationship is a fault as long as `base` is nil.
 final class RelationState {
   let relationship: RelationshipSchema
-  private(set) var base: ContiguousArray<PlacedMember>?
+  // `@exclusivity(unchecked)`, here and below: see `Relations`.
+  @exclusivity(unchecked) private(set) var base: ContiguousArray<PlacedMember>?
   /// Which state of the other end `base` is true for; see `ManagedObjectContext.relationEpochs`.
-  private var baseEpoch: UInt32 = 0
+  @exclusivity(unchecked) private var baseEpoch: UInt32 = 0
   /// `base` is what was known last, and to be read again.
-  private var isExpired = false
+  @exclusivity(unchecked) private var isExpired = false
   /// Where the members of an ordered base stand, for those who look for one.
-  private var basePlaces: [UInt64: UInt64]?
-  private(set) var flying = MemberChanges()
-  private(set) var changes = MemberChanges()
+  @exclusivity(unchecked) private var basePlaces: [UInt64: UInt64]?
+  @exclusivity(unchecked) private(set) var flying = MemberChanges()
+  @exclusivity(unchecked) private(set) var changes = MemberChanges()
   /// All three together, in order.
-  private var merged = MergedMembers()
+  @exclusivity(unchecked) private var merged = MergedMembers()
   /// The owner has been asked for its members: while it is held, it holds them.
-  private(set) var keepsMembers = false
+  @exclusivity(unchecked) private(set) var keepsMembers = false
   /// All of them know so.
-  private(set) var isKeeping = false
+  @exclusivity(unchecked) private(set) var isKeeping = false
   /// The members have been read, and only their identifiers were asked for: to the program the relationship is a fault.
-  var isReadForIdentifiers = false
+  @exclusivity(unchecked) var isReadForIdentifiers = false
   /// Whether a primitive setter has changed the members: the other ends need not say so, nor the owner that it has changed.
-  var isSetPrimitively = false
+  @exclusivity(unchecked) var isSetPrimitively = false
   /// Whether `changes` has grown since the last did-change notification.
-  private(set) var isChangedInEvent = false
+  @exclusivity(unchecked) private(set) var isChangedInEvent = false
   /// Whether that was so when the last event with a change of the object ended.
-  private(set) var wasChangedInEvent = false
+  @exclusivity(unchecked) private(set) var wasChangedInEvent = false
 
   init(_ relationship: RelationshipSchema) { self.relationship = relationship }
 
@@ -304,6 +319,14 @@ final class RelationState {
 
   /// What was last done to `member` here.
   func lastChange(_ member: UInt64) -> MemberChanges.Entry? { changes.last(member) ?? flying.last(member) }
+
+  /// Those of `members` that were added here last.
+  func added(among members: Set<UInt64>) -> [UInt64] {
+    if members.count < changes.entries.count {
+      return members.filter { changes.last($0)?.isRemoval == false }
+    }
+    return changes.effective.filter { !$0.isRemoval && members.contains($0.member) }.map(\.member)
+  }
 
   /// Whether the next save writes where `member` stands.
   func isPlacedHere(_ member: UInt64) -> Bool { changes.last(member) != nil }

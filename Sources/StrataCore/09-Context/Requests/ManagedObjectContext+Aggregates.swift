@@ -78,7 +78,20 @@ extension ManagedObjectContext {
         try ResolvedFetchRequest(all, schema: schema), all, in: self, steady: steady)
       if !fetch.overlay.isEmpty || !one.isLocal && fetch.seesUnsaved {
         var accumulator = AggregateAccumulator(found.aggregate, zero: found.zero)
-        try throwingFailures { try fetch.forEachValue(one) { accumulator.add($0) } }
+        // By store: references of two of them may be the same and lead to different objects.
+        var seen: [Int: DistinctFilter] = [:]
+        try throwingFailures {
+          try fetch.forEachValue(one) { value, store in
+            if found.isDistinct {
+              var place = 0
+              if case .reference = value { place = store }
+              let filter = seen[place] ?? DistinctFilter()
+              seen[place] = filter
+              if !filter.isNew(value) { return }
+            }
+            accumulator.add(value)
+          }
+        }
         var result = accumulator.result
         if case .decimal(let sum) = result, sum.isNaN, found.aggregate == .sum { result = .null }
         if accumulator.isTooLarge || found.aggregate == .sum && result.isNull {
@@ -104,8 +117,10 @@ extension ContextFetch {
     return !overlay.ownLayers.isEmpty || context.changes.hasChanges || context.saving.flight != nil
   }
 
-  /// Calls `body` with what an expression comes to for each object that the request finds, unsaved changes included.
-  fileprivate func forEachValue(_ expression: ResolvedExpression, _ body: (AttributeValue) -> Void) throws {
+  /// Calls `body` with what an expression comes to for each object that the request finds, unsaved changes included, and the number of the store of that object.
+  fileprivate func forEachValue(
+    _ expression: ResolvedExpression, _ body: (AttributeValue, _ store: Int) -> Void
+  ) throws {
     // What objects refer to is read beside them.
     if !expression.isLocal { holdStill() }
     var bound: [Int: BoundExpression] = [:]
@@ -116,7 +131,14 @@ extension ContextFetch {
         bound[store]
         ?? request.binder(storeIdentifier: evaluation.view.storeIdentifier).bind(expression)
       bound[store] = one
-      body(try evaluation.value(of: one, node))
+      body(try evaluation.value(of: one, node), store)
     }
   }
+}
+
+/// Tells values that are not nil and come for the first time from all others.
+private final class DistinctFilter {
+  private var seen = ValueTable()
+
+  func isNew(_ value: AttributeValue) -> Bool { seen.isNew(value) }
 }

@@ -162,6 +162,7 @@ extension ManagedObjectContext {
     captureAnew()
     // Nothing that is deleted is left for relationships to lead to.
     if changes.deletedCount == 0, strata.isEmpty { deletions.linked = [] }
+    if changes.deletedCount == 0 { deletions.takenOut = [:] }
     outcome.notices = parent == nil ? flight.parts.compactMap(\.notice) : notices(of: flight.unsavedRows)
     for notice in outcome.notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
     forgetMembers(left: outcome.notices)

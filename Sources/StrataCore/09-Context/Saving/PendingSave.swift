@@ -97,21 +97,23 @@ final class PendingSave {
     }
   }
 
-  func add(deleted object: ManagedObject) throws {
-    deleted.append(object)
-    if object.state.contains(.rowGone) { return }
-    if object.snapshot == nil, object.context?.parent == nil, !object.home.entity.relationships.isEmpty {
-      // The row was never looked at: whatever it is now, it goes.
-      changes.deletes.append(
-        RowDeletion(
-          entity: object.home.entity.number, primaryKey: object.primaryKey,
-          baseVersion: RowDeletion.anyVersion))
-      return
+  /// All of `objects` are deleted and of this store.
+  func add(deleted objects: [ManagedObject]) throws {
+    if deleted.isEmpty { deleted = objects } else { deleted += objects }
+    changes.deletes.reserveCapacity(changes.deletes.count + objects.count)
+    try ManagedObject.forEach(objects) { object in
+      if object.state.contains(.rowGone) { return }
+      try object.withHome { home in
+        var base = RowDeletion.anyVersion
+        if object.snapshot != nil || object.context?.parent != nil || home.entity.relationships.isEmpty {
+          guard try object.requireRow(), let version = object.rowVersion else { return }
+          base = version
+        }
+        // Otherwise the row was never looked at: whatever it is now, it goes.
+        changes.deletes.append(
+          RowDeletion(entity: home.entityNumber, primaryKey: object.primaryKey, baseVersion: base))
+      }
     }
-    guard try object.requireRow(), let base = object.snapshot else { return }
-    changes.deletes.append(
-      RowDeletion(entity: object.home.entity.number, primaryKey: object.primaryKey, baseVersion: base.version)
-    )
   }
 
   /// What a child has saved goes on as it is, unless it was made from more than one save.
@@ -361,7 +363,7 @@ extension ManagedObjectContext {
     } catch let value as UnencodableValue {
       throw value.error
     }
-    for object in changes.deleted { try part(of: object.home.storeIndex).add(deleted: object) }
+    try changes.deleted.forEachStore { try part(of: $0).add(deleted: $1) }
     for row in saving.frozenRows { try part(of: row.bound.storeIndex).add(received: row) }
     if parent != nil { return saves }
     for object in lockedBeside(saving.frozenRows) where !written.contains(object.home.storeIndex) {

@@ -4,6 +4,8 @@ extension ManagedObjectContext {
   /// Posted by `processPendingChanges()`: sets of objects under `inserted`, `updated`, `deleted`, `refreshed`,
   /// `invalidated`; after `reset()` an array of IDs under `invalidatedAll` alone (rules 114–116, 122). Of more than 1,024 rows that
   /// a batch has inserted at least the first ones are reported so, and the IDs of all of them at the end, under `insertedBatchObjectIDs` alone (rule 179).
+  ///
+  /// That of a merge has a set under Core Data's `NSObjectsChangedByMergeChangesKey`, too: the refreshed objects, or none.
   public static let didChangeObjectsNotification =
     Notification.Name("NSObjectsChangedInManagingContextNotification")
   /// Posted by `save()` after the `willSave()` hooks, without user info (rule 117).
@@ -63,6 +65,7 @@ extension ManagedObjectContext {
     if deletions.leavers != nil { deletions.leavers = nil }
     if event.looseReferrers != nil { event.looseReferrers = nil }
     if propagatesDeletesAtEndOfEvent, !deletions.toPropagate.isEmpty { propagateDeletions() }
+    if !deletions.withdrawn.isEmpty { removeWithdrawnMembers() }
     // An observer may end an event of its own, in the middle of the outer one.
     let outer = event.told
     event.told = ToldChanges()
@@ -77,8 +80,10 @@ extension ManagedObjectContext {
       saving.encodingAhead?.wait()
       publishEdits()
       tellObservers()
-      if !changes.hasNoted || rounds == Self.mostNotificationRounds || observation.isTelling { return }
+      let isSettled = !changes.hasNoted && deletions.withdrawn.isEmpty
+      if isSettled || rounds == Self.mostNotificationRounds || observation.isTelling { return }
       if propagatesDeletesAtEndOfEvent, !deletions.toPropagate.isEmpty { propagateDeletions() }
+      if !deletions.withdrawn.isEmpty { removeWithdrawnMembers() }
     }
   }
 
@@ -87,6 +92,9 @@ extension ManagedObjectContext {
   private func postDidChange() {
     registerUndo()
     var sets = ObjectSets()
+    // What observers of a merge change is none.
+    let isOfMerge = event.isOfMerge
+    event.isOfMerge = false
     var hasMerged = false
     var observed: [(ManagedObject, ManagedObject.ObservedChanges)] = []
     let hasFlushed = changes.hasFlushed
@@ -147,7 +155,9 @@ extension ManagedObjectContext {
     saving.lastInserted = hasMerged ? nil : inserted
     // Observers may edit the objects.
     saving.encodingAhead?.wait()
-    post(Self.didChangeObjectsNotification, sets.userInfo(inserted: inserted))
+    post(
+      Self.didChangeObjectsNotification,
+      isOfMerge ? sets.userInfoOfMerge(inserted: inserted) : sets.userInfo(inserted: inserted))
     for object in sets.deleted { object.state.endDeparture() }
   }
 
@@ -359,6 +369,17 @@ struct ObjectSets {
     put(.updatedObjects, updated)
     put(.deletedObjects, deleted)
     put(.refreshedObjects, refreshed)
+    return result
+  }
+
+  /// The same with what says that a merge has changed the objects.
+  func userInfoOfMerge(inserted: Set<ManagedObject>) -> [AnyHashable: Any] {
+    if updated.isEmpty, deleted.isEmpty, refreshed.isEmpty {
+      return SavedInfoForm.insertedByMerge.userInfo(inserted)
+    }
+    var result = userInfo(inserted: inserted)
+    result[SavedInfoForm.mergeKey] =
+      result[ManagedObjectContext.NotificationKey.refreshedObjects.rawValue] ?? Set<ManagedObject>()
     return result
   }
 }

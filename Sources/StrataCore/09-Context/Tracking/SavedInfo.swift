@@ -42,13 +42,15 @@ struct SavedInfoForm {
 
   // MARK: The notification of changes
 
-  /// A key with a set, and no other one.
+  /// A key with a set, and no other one, or one with an empty set.
   struct Single {
     private let empty: UserInfo
     private let place: UserInfo.Index
 
-    fileprivate init?(_ key: Key) {
-      empty = [key.rawValue: Set<ManagedObject>()]
+    fileprivate init?(_ key: Key, beside other: String? = nil) {
+      var userInfo: UserInfo = [key.rawValue: Set<ManagedObject>()]
+      if let other { userInfo[other] = Set<ManagedObject>() }
+      empty = userInfo
       guard let place = empty.index(forKey: key.rawValue) else { return nil }
       self.place = place
     }
@@ -63,6 +65,9 @@ struct SavedInfoForm {
   // Unsafe: constant, of an empty set. A key of a dictionary has a place in it.
   nonisolated(unsafe) static let insertedAlone = Single(.insertedObjects)!
   nonisolated(unsafe) static let updatedAlone = Single(.updatedObjects)!
+  nonisolated(unsafe) static let insertedByMerge = Single(.insertedObjects, beside: mergeKey)!
+  /// The key that Core Data's did-change notifications of merges have; it is in no header, and programs ask whether it is there.
+  static let mergeKey = "NSObjectsChangedByMergeChangesKey"
 
   // MARK: The two notifications
 

@@ -101,18 +101,22 @@ extension ManagedObjectContext {
     saving.encodingAhead = nil
     let causes = undoRecorder.causes
     let action = undoRecorder.takeEvent()
+    guard undoRecorder.isEnabled else { return undoRecorder.endDeletions(of: nil) }
     action.seal(in: self)
     let isIdle =
       action.states.allSatisfy(\.isAlongside) && action.postponed.isEmpty && action.withdrawn.isEmpty
-    guard !isIdle, undoRecorder.isEnabled else { return undoRecorder.endDeletions(of: nil) }
+    if isIdle { return undoRecorder.endDeletions(of: nil) }
     switch undoRecorder.settle(action, causes) {
     case .event: break
-    case .part(let event): return undoRecorder.endDeletions(of: event)
+    case .part(let event):
+      undoRecorder.noteDeleting(event)
+      return undoRecorder.endDeletions(of: event)
     case .dropped: return undoRecorder.endDeletions(of: nil)
     }
     action.waitForSeal(in: self)
     undoRecorder.postponed = []
     undoRecorder.endDeletions(of: action)
+    undoRecorder.noteDeleting(action)
     if duplicates.follower != nil { undoRecorder.noteRecent(action) }
     undoRecorder.manager.messages.registerUndo(withTarget: self, unless: { action.isTakenOver }) {
       [weak self] _ in self?.takeBack(action)
@@ -173,6 +177,7 @@ extension ManagedObjectContext {
     for state in states.reversed() where state.returns {
       if let flags = state.putBack(in: self, &listed) { woken.append((state.object, flags)) }
     }
+    for state in states where state.returns { state.putBackOwners(in: self) }
     for (object, _) in woken { object.tellOwners(isMember: true) }
     for state in states.reversed() where !state.returns {
       if let flags = state.putBack(in: self, &listed) { woken.append((state.object, flags)) }
@@ -192,20 +197,35 @@ extension ManagedObjectContext {
   package final func beforeTakingOut(_ body: @escaping ([ManagedObject]) -> Void) { event.willTakeOut = body }
 
   /// Takes an object out, as a deletion does: for good when it is new, else it is to be deleted.
-  func takeOut(_ object: ManagedObject) {
+  ///
+  /// - Parameter step: What undo or redo does by that; nil for a deletion. What the object itself leads to is put back then by the states of the event, and its delete rules
+  ///   apply to what others have related to it since.
+  func takeOut(_ object: ManagedObject, by step: UndoStep? = nil) {
     object.claim()
     noteFirstEdit()
     if object.isMarkedInserted {
       changes.uninsert(object)
       withdraw(object)
+      if object.home.entity.inbound.contains(where: { $0.isToMany && $0.inverse == nil }) {
+        deletions.withdrawn.append((object.home, object.referenceBits))
+      }
       if strata.publishes, !object.home.entity.inbound.isEmpty {
         changes.noteGone(object.home, object.primaryKey)
       }
       letGo(object, rowIsGone: true)
     } else {
       changes.delete(object)
-      if !object.home.entity.relationships.isEmpty { deletions.toPropagate.append(object) }
+      if object.withHome({ $0.entity.relationships.isEmpty }) { return }
+      deletions.toPropagate.append(object)
+      if step != nil || !deletions.takenOut.isEmpty { deletions.takenOut[ObjectIdentifier(object)] = step }
     }
+  }
+
+  /// What undo or redo does when it takes out an object now; nil for what is like any deletion.
+  var undoStep: UndoStep? {
+    guard undoRecorder?.manager.messages.isRedoing == true else { return .undo }
+    // Where the rules wait for the save, the event does not hold what they do.
+    return propagatesDeletesAtEndOfEvent ? .redo : nil
   }
 
   /// Inserts an object that has left the context, as the record it was: with its ID, and without waking it up as a new one

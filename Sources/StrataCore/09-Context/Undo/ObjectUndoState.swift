@@ -110,8 +110,15 @@ struct ObjectUndoState {
     object.primaryKey == primaryKey && object.home.storeIndex == home.storeIndex
   }
 
+  /// Whether the object was there before the event, and has left its place.
+  func hasLeft(_ context: ManagedObjectContext) -> Bool {
+    wasPresent && !(object.isPresent(in: context) && isInPlace)
+  }
+
   /// The event is over: keeps what undo needs. False when there is nothing to undo.
-  mutating func seal(in context: ManagedObjectContext) -> Bool {
+  ///
+  /// - Parameter ahead: Who leads to objects that went, as far as that has been asked together.
+  mutating func seal(in context: ManagedObjectContext, _ ahead: HiddenOwners? = nil) -> Bool {
     let isPresent = object.isPresent(in: context)
     guard wasPresent else {
       whole = nil
@@ -120,7 +127,7 @@ struct ObjectUndoState {
     // It was a fault: the row that has been read since is what it was.
     if whole?.draft == nil, whole?.snapshot == nil { whole?.snapshot = object.snapshot }
     if isPresent, isInPlace { return keepDifferences() }
-    completeRow()
+    completeRow(ahead)
     return true
   }
 
@@ -161,9 +168,9 @@ struct ObjectUndoState {
   }
 
   /// The object went: everything it was made of is kept, because its row may go as well.
-  private mutating func completeRow() {
+  private mutating func completeRow(_ ahead: HiddenOwners?) {
     guard var before = whole else { return }
-    relations.keepAll(of: object)
+    relations.keepAll(of: object, ahead)
     let (state, transients) = (object.state, object.transients)
     let isUnread = object.isFault && object.snapshot == nil && before.draft == nil && before.snapshot == nil
     if isUnread {
@@ -226,18 +233,32 @@ struct ObjectUndoState {
     if !wasPresent {
       if !isPresent { return nil }
       object.tellOwners(isMember: false)
-      context.takeOut(object)
+      context.takeOut(object, by: context.undoStep)
       return .undoInsertion
     }
     if let whole {
       if isPresent, isInPlace { return nil }
       if isPresent {
         object.tellOwners(isMember: false)
-        context.takeOut(object)
+        context.takeOut(object, by: context.undoStep)
       }
       return bringBack(whole, in: context, &listed) ? .undoDeletion : nil
     }
     return isPresent && putBackValues(in: context) ? .undoUpdate : nil
+  }
+
+  /// Everything that returns is back: the object, if it is written again, belongs to those that led to it without its knowing.
+  func putBackOwners(in context: ManagedObjectContext) {
+    if object.context === context, object.isMarkedInserted {
+      relations.putBackOwners(of: object, in: context)
+    }
+  }
+
+  /// The record that went, and that undo of this brings back.
+  var deleted: BatchFaulting.RowAddress? {
+    guard returns else { return nil }
+    let table = StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber)
+    return BatchFaulting.RowAddress(table: table, key: primaryKey)
   }
 
   /// The object has gone, and returns.

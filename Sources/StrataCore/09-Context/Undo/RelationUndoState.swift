@@ -8,6 +8,10 @@ struct RelationUndoState {
   private var members: [(relationship: RelationshipSchema, member: UInt64, position: UInt64?)] = []
   /// Where such a member stood behind all saved ones: these, in their order. A save gives them other positions.
   private var appended: [(relationship: RelationshipSchema, members: [UInt64])] = []
+  /// Of an object that went: who led to it by relationships that do not lead back, and where it stood. Nothing else knows of that once the deletion is saved.
+  private var owners: [(relationship: RelationshipSchema, owner: UInt64, position: UInt64)] = []
+  /// Of an object that went: members that went, too, and that put themselves back where the store knows of it.
+  private var departed: [(relationship: RelationshipSchema, member: UInt64, position: UInt64)] = []
   /// What relationships led to in other stores; nil when that has not changed.
   private var foreign: ForeignLinks?
   /// Some relationship has changed, by whatever means.
@@ -117,7 +121,7 @@ struct RelationUndoState {
   }
 
   /// The event is over, and the object went: keeps all members, since a save of the deletion forgets them.
-  mutating func keepAll(of object: ManagedObject) {
+  mutating func keepAll(of object: ManagedObject, _ ahead: HiddenOwners?) {
     hasChanged = !object.home.entity.relationships.isEmpty
     if object.context != nil {
       for relationship in object.home.entity.relationships where relationship.isToMany {
@@ -127,7 +131,13 @@ struct RelationUndoState {
         if relationship.isKeptHere || relationship.deleteRule == .noAction {
           let base = object.loadedState(relationship).base ?? []
           let all = RelationState.apply(old.map { [$0.flying, $0.changes] } ?? [], to: base, relationship)
-          for member in all { members.append((relationship, member.member, member.position)) }
+          for member in all {
+            if isPutBack(by: member.member, to: object, relationship) {
+              departed.append((relationship, member.member, member.position))
+            } else {
+              members.append((relationship, member.member, member.position))
+            }
+          }
           earlier = Set(all.map(\.member))
         } else if let old {
           for changes in [old.flying, old.changes] {
@@ -136,6 +146,7 @@ struct RelationUndoState {
         }
         keepAdded(to: object, relationship, since: earlier)
       }
+      keepOwners(of: object, ahead)
     } else {
       // It was new: what had been done is all there is.
       for old in before where old.state.relationship.isKeptHere {
@@ -145,6 +156,64 @@ struct RelationUndoState {
       }
     }
     before = []
+  }
+
+  /// Whether `member`, which is deleted, puts itself back into a relationship of `object` that does not lead back: see `keepOwners(of:)`.
+  private func isPutBack(
+    by member: UInt64, to object: ManagedObject, _ relationship: RelationshipSchema
+  ) -> Bool {
+    guard relationship.inverse == nil, !relationship.isTransient, let context = object.context,
+      let state = object.relations?.known(relationship)
+    else { return false }
+    return state.lastChange(member) == nil && state.baseContains(member)
+      && context.isDeletedHere(member, inStore: object.home.storeIndex)
+  }
+
+  /// Looks up, before the deletion is saved, who leads to the object by relationships without an inverse. Owners to which something was done about it here put that back
+  /// themselves.
+  private mutating func keepOwners(of object: ManagedObject, _ ahead: HiddenOwners?) {
+    let relationships = HiddenOwners.relationships(to: object)
+    let index = object.home.storeIndex
+    guard !relationships.isEmpty, let context = object.context, !object.state.contains(.rowGone),
+      let binding = context.coordinator.binding(index)
+    else { return }
+    let (store, bits) = (context.newest(binding), object.referenceBits)
+    do {
+      for relationship in relationships {
+        let backwards = EdgeSet(relationship: relationship.number, isHiddenInverse: true)
+        let edges = EdgeSet(relationship: relationship.number)
+        let found = ahead?.owners(of: object, relationship)
+        for owner in try found ?? store.members(backwards, of: object.primaryKey) {
+          let known = context.knownObject(owner, inStore: index)?.relations?.known(relationship)
+          if known?.lastChange(bits) != nil { continue }
+          var position: UInt64?
+          if relationship.isOrdered {
+            position = try store.position(edges, of: Reference.primaryKey(owner), bits)
+          }
+          owners.append((relationship, owner, position ?? MemberChanges.unplaced))
+        }
+      }
+    } catch {
+      context.report(error, reading: object)
+    }
+  }
+
+  /// The object is written again, and all that returns with it is back: it belongs to those that led to it, as far as they are there.
+  func putBackOwners(of object: ManagedObject, in context: ManagedObjectContext) {
+    let (index, bits) = (object.home.storeIndex, object.referenceBits)
+    for (relationship, owner, position) in owners {
+      guard let owner = context.presentOwner(owner, inStore: index) else { continue }
+      let state = owner.changingState(relationship)
+      if state.lastChange(bits)?.isRemoval == false { continue }
+      if position == MemberChanges.unplaced { state.add(bits) } else { state.place(bits, at: position) }
+      owner.noteRelationChange()
+    }
+    for (relationship, member, position) in departed
+    where context.knownObject(member, inStore: index)?.isPresent(in: context) == true {
+      let state = object.relationState(relationship)
+      if state.lastChange(member)?.isRemoval == false { continue }
+      if position == MemberChanges.unplaced { state.add(member) } else { state.place(member, at: position) }
+    }
   }
 
   /// What the event has added before the object went is no member when it returns. One that refers to the object still puts that back itself.
@@ -261,6 +330,21 @@ extension ManagedObject {
 }
 
 extension ManagedObjectContext {
+  /// The object a reference leads to, if it is there and stays. One that cannot be read is reported.
+  fileprivate func presentOwner(_ bits: UInt64, inStore index: Int) -> ManagedObject? {
+    guard !isVanished(bits, inStore: index), !isDeletedHere(bits, inStore: index),
+      let owner = object(bits, inStore: index)
+    else { return nil }
+    guard owner.isFault, owner.snapshot == nil, !owner.hasDraft else { return owner }
+    switch owner.loadRow() {
+    case .found: return owner
+    case .gone: return nil
+    case .unreadable(let error):
+      report(error, reading: owner)
+      return nil
+    }
+  }
+
   fileprivate func undoneBase(of object: ManagedObject, _ state: RelationState)
     -> ContiguousArray<PlacedMember>
   {

@@ -13,6 +13,9 @@
 
     var isEmpty: Bool { items.isEmpty }
 
+    /// Whether it has a name, or something else was said of it.
+    var isNoted: Bool { !name.isEmpty || isDiscardable || !userInfo.isEmpty }
+
     /// Whether running it would do anything: some action's target is there, and what it does is not done otherwise.
     var isAlive: Bool {
       items.contains { item in

@@ -27,6 +27,9 @@ import Foundation
       if groupsByEvent, groupingLevel == 1, !isUndoing, !isRedoing { endUndoGrouping() }
     }
 
+    /// A job of a context is over. Foundation's class knows the run loop's.
+    func endJob() {}
+
     /// Notes `handler`. Foundation's class cannot skip an action: one that is done otherwise does nothing.
     func registerUndo(
       withTarget target: AnyObject, unless isDone: @escaping () -> Bool,

@@ -33,6 +33,10 @@
     private var suspendedGroups: [UndoGroup] = []
     private var disableCount = 0
     private var hasScheduledEnd = false
+    /// What was said of the event before anything of it was registered, as a group without actions: the event's group takes it over. Nil for nothing.
+    private var eventNotes: UndoGroup?
+    /// Where in the undo stack the group is that has ended in the job at hand without a word about it.
+    private var silentPlace: Int?
 
     /// Makes a manager with nothing to undo.
     public override init() { super.init() }
@@ -101,7 +105,7 @@
     // MARK: Grouping
 
     /// Whether what is registered in one event becomes one group by itself. Default true.
-    public var groupsByEvent = true
+    public var groupsByEvent = true { didSet { if !groupsByEvent { eventNotes = nil } } }
 
     /// Kept for callers that read it. Events end where it is said above, whatever the mode of a run loop: there is none that ends them.
     public var runLoopModes: [RunLoop.Mode] = [.default]
@@ -122,22 +126,26 @@
       post(.NSUndoManagerCheckpoint)
       post(.NSUndoManagerWillCloseUndoGroup, isDiscardable: openGroups[openGroups.count - 1].isDiscardable)
       let group = openGroups.removeLast()
-      if !group.isEmpty { keep(group) }
+      if !group.isEmpty {
+        keep(group)
+        if openGroups.isEmpty, !isUndoing, !isRedoing, groupsByEvent, !group.isNoted {
+          silentPlace = undoStack.count - 1
+        }
+      }
       post(.NSUndoManagerDidCloseUndoGroup)
     }
 
     private func openEventGroup() {
-      open()
-      // A block of another context that the main queue waits for is not an event of the main queue.
-      let context = ThreadScope.current.current
-      if context.map({ $0.concurrencyType == .mainQueue }) ?? ContextQueue.isOnMainQueue {
-        scheduleEndOfEvent()
-      }
+      let group = eventNotes ?? UndoGroup()
+      eventNotes = nil
+      open(group)
+      scheduleEndOfEvent()
     }
 
-    private func open() {
+    private func open(_ group: UndoGroup = UndoGroup()) {
       if !openGroups.isEmpty { post(.NSUndoManagerCheckpoint) }
-      openGroups.append(UndoGroup())
+      silentPlace = nil
+      openGroups.append(group)
       post(.NSUndoManagerDidOpenUndoGroup)
     }
 
@@ -157,10 +165,21 @@
 
     /// The event is over: its group ends, unless a group begun by hand is open.
     func endEvent() {
-      if groupsByEvent, openGroups.count == 1, !isUndoing, !isRedoing { endUndoGrouping() }
+      guard groupsByEvent, !isUndoing, !isRedoing else { return }
+      // Other contexts may have changed what is meant, and have it registered only now.
+      if eventNotes != nil, openGroups.isEmpty { post(.NSUndoManagerCheckpoint) }
+      if openGroups.count == 1 { endUndoGrouping() }
+      if openGroups.isEmpty { eventNotes = nil }
     }
 
+    /// A job of a context is over, or one of the main queue: what is said from now on is not about a group that has ended.
+    func endJob() { silentPlace = nil }
+
+    /// On the main queue an event ends with the job.
     private func scheduleEndOfEvent() {
+      // A block of another context that the main queue waits for is not an event of the main queue.
+      let context = ThreadScope.current.current
+      guard context.map({ $0.concurrencyType == .mainQueue }) ?? ContextQueue.isOnMainQueue else { return }
       if hasScheduledEnd { return }
       hasScheduledEnd = true
       let end = EndOfEvent(manager: self)
@@ -173,6 +192,7 @@
       func run() {
         manager?.hasScheduledEnd = false
         manager?.endEvent()
+        manager?.endJob()
       }
     }
 
@@ -225,6 +245,7 @@
             "undo() was called while \(openGroups.count) groups are open; end them first, or call undoNestedGroup()."
           )
         }
+        eventNotes = nil
       }
       undoNestedGroup()
     }
@@ -249,6 +270,7 @@
       } else {
         return
       }
+      silentPlace = nil
       post(.NSUndoManagerWillUndoChange)
       isUndoing = true
       run(group)
@@ -263,6 +285,7 @@
       post(.NSUndoManagerCheckpoint)
       Self.dropDead(&redoStack)
       guard let group = redoStack.popLast() else { return }
+      silentPlace = nil
       post(.NSUndoManagerWillRedoChange)
       isRedoing = true
       run(group)
@@ -292,8 +315,7 @@
 
     /// Forgets everything that could be undone or redone, and enables registration. Open groups stay open and are empty.
     open func removeAllActions() {
-      undoStack = []
-      redoStack = []
+      (undoStack, redoStack, eventNotes, silentPlace) = ([], [], nil, nil)
       for place in openGroups.indices { openGroups[place].items = [] }
       for place in suspendedGroups.indices { suspendedGroups[place].items = [] }
       disableCount = 0
@@ -310,22 +332,37 @@
 
     // MARK: Names and notes
 
-    /// Names what is being registered: the outermost open group, else the last one that has ended. While an undo is under way
-    /// the name is for redo, which otherwise keeps that of the undo.
+    /// Names what is being registered: the outermost open group. While an undo is under way the name is for redo, which otherwise
+    /// keeps that of the undo.
+    ///
+    /// With no group open and `groupsByEvent` on, the name is that of the event, whether it is said before its changes or after them:
+    /// contexts that have changes register them first. Where nothing is to be registered, a group of the same job that has ended without
+    /// a name gets it, and what the event goes on to register; when nothing follows, the name is gone with the event. A job is a block of a
+    /// private-queue context, or what the main queue runs at a time; contexts of confinement have none, and what has ended last counts.
+    ///
+    /// With no group open and `groupsByEvent` off, the name is that of the last group that has ended.
     public func setActionName(_ actionName: String) { note { $0.name = actionName } }
 
-    /// Marks the group as one that needs no save, such as a change of selection.
+    /// Marks the group that `setActionName(_:)` would name as one that needs no save, such as a change of selection.
     public func setActionIsDiscardable(_ discardable: Bool) { note { $0.isDiscardable = discardable } }
 
-    /// Attaches a value to the group; nil takes it away.
+    /// Attaches a value to the group that `setActionName(_:)` would name; nil takes it away.
     public func setActionUserInfoValue(_ info: Any?, forKey key: String) { note { $0.userInfo[key] = info } }
 
     private func note(_ change: (inout UndoGroup) -> Void) {
-      if !openGroups.isEmpty {
-        change(&openGroups[0])
-      } else if !undoStack.isEmpty {
-        change(&undoStack[undoStack.count - 1])
+      let isAboutEvent = groupsByEvent && openGroups.isEmpty && !isUndoing && !isRedoing
+      // Contexts register at the end of their events: what they have changed by now is meant. What is kept out of undo may be no part of that.
+      if isAboutEvent, isUndoRegistrationEnabled { post(.NSUndoManagerCheckpoint) }
+      if !openGroups.isEmpty { return change(&openGroups[0]) }
+      if !isAboutEvent {
+        if !undoStack.isEmpty { change(&undoStack[undoStack.count - 1]) }
+        return
       }
+      if let silentPlace, silentPlace == undoStack.count - 1 { change(&undoStack[silentPlace]) }
+      var notes = eventNotes ?? UndoGroup()
+      change(&notes)
+      eventNotes = notes
+      scheduleEndOfEvent()
     }
 
     /// The group that `undo()` would undo.

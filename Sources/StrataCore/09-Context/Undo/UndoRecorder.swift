@@ -23,6 +23,10 @@ final class UndoRecorder {
   private(set) var causes = Causes()
   /// Where somebody follows duplicates: the events since the last save, oldest first, as long as they can be undone.
   private var recent: [RecentEvent] = []
+  /// The events since the last save that have deleted something, as long as they can be undone.
+  private var deleting: [RecentEvent] = []
+  /// The last of these for each record; nil until somebody asks.
+  private var deleters: [BatchFaulting.RowAddress: RecentEvent]?
   private struct RecentEvent { weak var event: UndoEvent? }
   /// How many saves the context has made since it has the recorder.
   private(set) var saveCount = 0
@@ -117,15 +121,42 @@ final class UndoRecorder {
   /// `old` is being taken back, and `new` is what is left of it.
   func moveLate(from old: UndoEvent, to new: UndoEvent) { late = late.mapValues { $0 === old ? new : $0 } }
 
-  /// Runs `body`, which does what an earlier event had to leave, and adds it to that event. What this event has noted already stays
+  /// Runs `body`, which does what an earlier event had to leave, and adds it to that event; for nil it cannot be undone. What this event has noted already stays
   /// noted here.
-  func adding(to event: UndoEvent, in context: ManagedObjectContext, _ body: () -> Void) {
+  func adding(
+    to event: UndoEvent?, in context: ManagedObjectContext, _ body: () throws -> Void
+  ) rethrows {
     let outer = (states: states, known: known, start: start, postponed: postponed, withdrawn: withdrawn)
     start += states.count
     (states, postponed, withdrawn) = ([], [], [])
-    body()
-    event.add(UndoEvent(states: states, postponed: postponed, withdrawn: []), in: context)
-    (states, known, start, postponed, withdrawn) = outer
+    defer {
+      let later = UndoEvent(states: states, postponed: postponed, withdrawn: [])
+      event?.add(later, in: context)
+      if later.states.contains(where: \.returns) { deleters = nil }
+      (states, known, start, postponed, withdrawn) = outer
+    }
+    try body()
+  }
+
+  // MARK: Deletions that a save finds something about
+
+  /// `event` was registered.
+  func noteDeleting(_ event: UndoEvent) {
+    if event.lists.contains(where: { $0.contains(where: \.returns) }) {
+      deleting.append(RecentEvent(event: event))
+      deleters = nil
+    }
+  }
+
+  /// The event since the last save that has deleted the record with that key, the last one of several. Nil when there is none, or it cannot be undone any more.
+  func event(deleting key: UInt64, _ table: StratumLayer.Table) -> UndoEvent? {
+    if deleting.isEmpty { return nil }
+    if deleters == nil {
+      var found: [BatchFaulting.RowAddress: RecentEvent] = [:]
+      for one in deleting { one.event?.forEachDeleted { found[$0] = one } }
+      deleters = found
+    }
+    return deleters?[BatchFaulting.RowAddress(table: table, key: key)]?.event
   }
 
   // MARK: What merge policies do
@@ -202,7 +233,7 @@ final class UndoRecorder {
   /// - Parameter ofEverything: Whether nothing of what was changed before is unsaved.
   func noteSave(ofEverything: Bool = true) {
     saveCount += 1
-    if ofEverything { recent = [] }
+    if ofEverything { (recent, deleting, deleters) = ([], [], nil) }
   }
 
   /// Ends the manager's group of this event.
@@ -211,7 +242,7 @@ final class UndoRecorder {
   /// Forgets what could be undone or redone (rules 18, 237).
   func removeAll() {
     _ = takeEvent()
-    (unread, late, recent) = ([], [:], [])
+    (unread, late, recent, deleting, deleters) = ([], [:], [], [], nil)
     manager.messages.removeAllActions()
   }
 }
@@ -248,10 +279,12 @@ final class UndoEvent {
   /// The event is over.
   func seal(in context: ManagedObjectContext) {
     var sealed: [ObjectUndoState] = []
+    let leaving = states.filter { $0.object.context != nil && $0.hasLeft(context) }
+    let ahead = leaving.count > 1 ? HiddenOwners(of: leaving.map(\.object), in: context) : nil
     for state in states {
       var new = state
       var isNeeded = false
-      if context.readsAll({ isNeeded = new.seal(in: context) }) {
+      if context.readsAll({ isNeeded = new.seal(in: context, ahead) }) {
         if isNeeded { sealed.append(new) }
       } else {
         unsealed.append(sealed.count)
@@ -288,6 +321,13 @@ final class UndoEvent {
 
   /// Whether all that is taken back is known.
   var isComplete: Bool { unsealed.isEmpty && postponed.isEmpty && withdrawn.isEmpty }
+
+  /// Calls `body` with each record that was deleted.
+  func forEachDeleted(_ body: (BatchFaulting.RowAddress) -> Void) {
+    for state in lists.joined() {
+      if let address = state.deleted { body(address) }
+    }
+  }
 
   /// Whether one of `objects` was changed.
   func concerns(_ objects: Set<ObjectIdentifier>) -> Bool {

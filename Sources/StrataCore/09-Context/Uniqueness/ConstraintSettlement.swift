@@ -307,8 +307,8 @@ struct ConstraintSettlement {
     }
   }
 
-  /// Members are what others are related to: they are united whatever the policy. Only what just the duplicate knows, a
-  /// relationship without inverse, goes the way of its values.
+  /// Members are what others are related to: they are united whatever the policy. Only what just a new duplicate knows, a
+  /// relationship without inverse, goes the way of its values; the members of a stored one would be left to nobody.
   private func moveMembers(
     of duplicate: ManagedObject, to object: ManagedObject, _ relationship: RelationshipSchema,
     _ isShared: Bool,
@@ -325,7 +325,9 @@ struct ConstraintSettlement {
       if inverse != nil || !duplicate.isMarkedInserted, !isItself {
         duplicate.removeMember(relationship, member)
       }
-      guard isShared, !isItself, inverse != nil || transfer != .nothing else { continue }
+      guard isShared, !isItself,
+        inverse != nil || transfer != .nothing || !duplicate.isMarkedInserted
+      else { continue }
       object.addMember(relationship, member)
     }
   }

@@ -71,8 +71,10 @@ extension ManagedObjectContext {
   func takeOutDuplicate(_ object: ManagedObject) {
     if !saving.lostVersions.isEmpty { saving.lostVersions[object.objectID] = nil }
     if strata.publishes { duplicates.absorbed.append((object.home, object.primaryKey)) }
+    let withdrawn = deletions.withdrawn
     takeOut(object)
     // References to it lead on to what it has become.
+    deletions.withdrawn = withdrawn
     changes.noteBack(object.place)
   }
 

@@ -150,9 +150,7 @@ final class DataStoreReading: StoreReading, @unchecked Sendable {
     let home = engine.schema.entities[relationship.owner].hierarchyNumber
     return try engine.calling {
       if edges.isHiddenInverse {
-        return try owners.map {
-          try referrers(relationship, to: $0, hierarchy: relationship.destinationHierarchy)
-        }
+        return try referrers(relationship, to: owners)
       }
       let addresses = owners.map { Address(hierarchy: home, key: $0) }
       try engine.load(addresses, context)
@@ -160,7 +158,7 @@ final class DataStoreReading: StoreReading, @unchecked Sendable {
         guard let record = engine.records[address] else { return [] }
         if let members = record.members[relationship.number] { return members }
         guard let inverse = relationship.inverse else { return [] }
-        return try referrers(engine.schema.relationships[inverse], to: address.key, hierarchy: home)
+        return try referrers(engine.schema.relationships[inverse], to: [address.key])[0]
       }
       // Of members that the store does not have any more nothing is told.
       let hierarchy = relationship.destinationHierarchy
@@ -174,31 +172,31 @@ final class DataStoreReading: StoreReading, @unchecked Sendable {
     }
   }
 
-  /// The models that a relationship leads from to the one with this key.
-  private func referrers(_ relationship: RelationshipSchema, to key: UInt64, hierarchy: Int) throws
-    -> [UInt64]
-  {
+  /// The models that a relationship leads from to the ones with these keys, for each of them. All models of the owner's class are fetched, once.
+  private func referrers(_ relationship: RelationshipSchema, to keys: [UInt64]) throws -> [[UInt64]] {
     let owner = engine.schema.entities[relationship.owner]
-    guard let type = engine.models.type(forEntity: owner.name) else { return [] }
+    guard let type = engine.models.type(forEntity: owner.name) else { return keys.map { _ in [] } }
     func all<T: PersistentModel>(_ type: T.Type) throws -> [FetchedRow] {
       try engine.ask(FetchDescriptor<T>(), engine.state(context)).rows
     }
-    return try all(type).compactMap { row in
+    let asked = Set(keys)
+    var found: [UInt64: [UInt64]] = [:]
+    for row in try all(type) {
       let entity = engine.schema.entities[row.entity]
-      guard let snapshot = row.snapshot else { return nil }
-      let leads: Bool
+      guard let snapshot = row.snapshot else { continue }
+      let ends: [UInt64]
       if relationship.isToMany {
         let address = Address(hierarchy: entity.hierarchyNumber, key: row.primaryKey)
-        leads =
-          engine.records[address]?.members[relationship.number]?.contains {
-            StoreReference.primaryKey($0) == key
-          } ?? false
+        ends = engine.records[address]?.members[relationship.number] ?? []
       } else {
         let bits = snapshot.reference(relationship.slot, of: entity)
-        leads = bits != 0 && StoreReference.primaryKey(bits) == key
+        ends = bits == 0 ? [] : [bits]
       }
-      return leads ? engine.bits(row.primaryKey, entity) : nil
-    }.sorted()
+      for key in Set(ends.map(StoreReference.primaryKey)) where asked.contains(key) {
+        found[key, default: []].append(engine.bits(row.primaryKey, entity))
+      }
+    }
+    return keys.map { (found[$0] ?? []).sorted() }
   }
 
   func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64] { try members(edges, of: [owner])[0] }

@@ -45,6 +45,24 @@ import Testing
     #expect(try fixture.members("likes", 1).isEmpty && fixture.members("fans", 1).isEmpty)
   }
 
+  /// Said twice from one end, it is said from one end still.
+  @Test func theOtherEndOfALinkThatIsSaidTwice() throws {
+    let fixture = try stand()
+    let (link, back) = (fixture.add("likes", 1, ("Company", 1)), fixture.add("fans", 2, ("Person", 1)))
+    try fixture.commit(edges: [
+      link, link, back, back, back, fixture.add("friends", 2, ("Person", 1)),
+      fixture.add("friends", 2, ("Person", 1)),
+    ])
+    try expectSound(fixture)
+    #expect(try fixture.members("likes", 1) == [1, 2])
+    #expect(try fixture.members("fans", 1) == [1])
+    #expect(try fixture.members("friends", 1) == [2])
+    let gone = fixture.remove("likes", 1, ("Company", 1))
+    try fixture.commit(edges: [gone, gone])
+    try expectSound(fixture)
+    #expect(try fixture.members("fans", 1).isEmpty)
+  }
+
   @Test func amongThemselves() throws {
     let fixture = try stand()
     try fixture.commit(edges: [

@@ -46,6 +46,46 @@ import Testing
     }
   }
 
+  /// Of packed members that change those that stay are copied as they lie: what comes out is what packing them anew would make.
+  @Test func changesOfPackedMembersAgreeWithASet() {
+    let seed = testSeed()
+    var random = RandomValues(seed: seed)
+    var merge = PackedMerge()
+    for _ in 0..<rounds(2_000, long: 50_000) {
+      let width = UInt64(1) << UInt64(4 + random.below(44))
+      let codes = random.chance(50) ? 1 : 3
+      func members(_ count: Int) -> Set<UInt64> {
+        var result = Set<UInt64>()
+        for _ in 0..<count {
+          let key = UInt64.random(in: 1..<width, using: &random.generator)
+          result.insert(Reference.bits(key, entityCode: UInt16(1 + random.below(codes))))
+        }
+        return result
+      }
+      let stored = members(random.below(60))
+      var (gone, new) = (members(random.below(4)), members(random.below(4)))
+      for member in stored.sorted() {
+        if random.chance(20) { gone.insert(member) }
+        if random.chance(10) { new.insert(member) }
+      }
+      let end = random.chance(50) ? UInt64.max : (stored.max() ?? 0) + 1 + UInt64(random.below(1_000_000))
+      let removals = gone.sorted().map { Edge(prefix: 7, member: $0) }
+      let additions = new.sorted().map { Edge(prefix: 7, member: $0) }
+      var (removal, addition) = (0, 0)
+      let isRead = pack(stored.sorted()).withUnsafeBytes {
+        merge.run($0, removals[...], &removal, additions[...], &addition, below: end)
+      }
+      let (taken, put) = (gone.filter { $0 < end }, new.filter { $0 < end })
+      let expected = stored.subtracting(taken).union(put)
+      #expect(isRead && merge.storedCount == stored.count, "seed \(seed)")
+      #expect(Array(merge.bytes) == pack(expected.sorted()), "seed \(seed)")
+      #expect(merge.difference == expected.count - stored.count && merge.isChanged == (expected != stored))
+      #expect(removal == taken.count && addition == put.count)
+      let last = stored.max() ?? 0
+      #expect(!merge.isChanged || merge.isGrowing == put.subtracting(stored).allSatisfy { $0 > last })
+    }
+  }
+
   /// Whatever the bytes are, reading them ends, and what is read ascends.
   @Test func damagedBytesAreRefused() {
     let seed = testSeed()

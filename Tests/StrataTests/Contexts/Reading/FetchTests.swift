@@ -166,8 +166,9 @@ struct FetchTests {
     #expect(reason(request(Attribute("mood") == "x")) == .transientKey)
     #expect(reason(FetchRequest(entityName: "Entry", sortDescriptors: [FetchSort("wave")])) == .unknownKey)
     #expect(reason(FetchRequest(entityName: "Entry", fetchLimit: -1)) == .negativeWindow)
-    guard case .wrongType = reason(request(Attribute("rating") == "five")) else {
-      Issue.record("a string is no rating")
+    let date = AttributeValue.date(Date(timeIntervalSinceReferenceDate: 0))
+    guard case .wrongType = reason(request(.comparison(key: "rating", .equal, date))) else {
+      Issue.record("a date is no rating")
       return
     }
   }

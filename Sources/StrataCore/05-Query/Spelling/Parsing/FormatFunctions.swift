@@ -18,7 +18,7 @@ enum FormatFunction: Hashable {
     "lowercase:": .function(.lowercase), "uppercase:": .function(.uppercase),
     "canonical:": .function(.canonical),
     "length:": .function(.length), "concatenate:": .function(.concatenate), "coalesce:": .function(.coalesce),
-    "now": .function(.now), "castObject:toType:": .function(.cast),
+    "distinct:": .function(.distinct), "now": .function(.now), "castObject:toType:": .function(.cast),
     "count:": .aggregate(.count), "sum:": .aggregate(.sum), "average:": .aggregate(.average),
     "min:": .aggregate(.minimum), "max:": .aggregate(.maximum),
   ]

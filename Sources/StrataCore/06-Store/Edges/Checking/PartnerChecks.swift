@@ -47,14 +47,22 @@ extension EdgeCollection {
   private func partnerships() -> [Partnership] {
     var result: [Partnership] = []
     let changeSet = writer.changeSet
-    for insert in changeSet.inserts {
-      for slot in codes.referenceSlots[insert.entity] where slot.edgePrefix == 0 {
-        let new = RowBytes.reference(insert.row.base, slot.entry)
-        if new != 0 {
+    changeSet.inserts.withUnsafeBufferPointer { inserts in
+      var (last, slots) = (-1, [RelationshipCodes.ReferenceSlot]())
+      for place in inserts.indices {
+        // Objects of one entity mostly come together, and most have no partners.
+        if inserts[place].entity != last {
+          last = inserts[place].entity
+          slots = codes.referenceSlots[last].filter { $0.edgePrefix == 0 }
+        }
+        for slot in slots {
+          // `inserts` keeps the row alive.
+          let new = RowBytes.reference(inserts[place].row.base, slot.entry)
+          if new == 0 { continue }
           result.append(
             Partnership(
-              relationship: slot.relationship, source: insert.primaryKey, target: Reference.primaryKey(new),
-              isNew: true))
+              relationship: slot.relationship, source: inserts[place].primaryKey,
+              target: Reference.primaryKey(new), isNew: true))
         }
       }
     }

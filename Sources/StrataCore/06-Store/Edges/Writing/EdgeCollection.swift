@@ -42,12 +42,13 @@ struct EdgeCollection {
     collect(try edgesToldFromBothEnds(transaction))
     if let refusal { return refusal }
     changes.settle()
+    let settled = changes.count
     try checkEnds(transaction)
     if writer.changeSet.checksReferences, writer.changeSet.checksPartners { try checkPartners(transaction) }
     try followDeletes(keyspace, transaction)
     if let refusal { return refusal }
-    // Hidden edges and those of deleted rows have come along.
-    changes.settle()
+    // Hidden edges and those of deleted rows have come along, perhaps.
+    if changes.count != settled { changes.settle() }
     if dangling.isEmpty || !writer.changeSet.checksReferences { return nil }
     return DanglingReferences(references: dangling)
   }
@@ -88,7 +89,8 @@ extension EdgeCollection {
         add(slot, new, member)
       }
     }
-    for (key, row) in writer.deleted {
+    // By ascending keys, so that the edges of each owner are in order, too.
+    writer.forEachDeleted { key, row in
       let member = Reference.bits(key, entityCode: catalogue.entityCodes[row.entity])
       for slot in codes.referenceSlots[row.entity] {
         remove(slot, RowBytes.reference(row.base, slot.entry), member)

@@ -45,6 +45,8 @@ struct EdgeChanges {
   var placements: ContiguousArray<EdgePlacement> = []
 
   var isEmpty: Bool { removals.isEmpty && additions.isEmpty && placements.isEmpty }
+  /// How many there are.
+  var count: Int { removals.count + additions.count + placements.count }
 
   /// Sorts everything and leaves one entry per edge.
   mutating func settle() {

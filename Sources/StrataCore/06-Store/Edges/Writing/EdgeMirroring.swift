@@ -11,7 +11,10 @@ extension EdgeCollection {
     let edges = writer.changeSet.edges
     var sum: UInt64 = 0
     for edge in edges {
-      if let end = LinkEnd(edge, parts.schema.relationships) { sum ^= end.link.fingerprint(edge.isRemoval) }
+      guard let end = LinkEnd(edge, parts.schema.relationships) else { continue }
+      // Ends cancel each other out. What one end says twice must not: hence a difference, and no exclusive or.
+      let fingerprint = end.link.fingerprint(edge.isRemoval)
+      sum = end.isLeft ? sum &+ fingerprint : sum &- fingerprint
     }
     return sum == 0 ? edges : edges + (try missingEnds(edges, transaction))
   }

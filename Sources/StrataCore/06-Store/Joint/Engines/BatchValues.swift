@@ -67,7 +67,7 @@ package final class BatchValues {
       if let target, schema.entities[relationship.destination].subtree.contains(target.entity) {
         return .reference(Reference.bits(target.primaryKey, entityCode: codes[target.entity]))
       }
-    } else if let fitted = value.converted(to: attribute.type) {
+    } else if let fitted = value.fitted(to: attribute.type, cutsNumbers: update.cutsNumbers) {
       return fitted
     }
     throw CoreDataError(

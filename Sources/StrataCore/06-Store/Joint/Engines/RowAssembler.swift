@@ -183,6 +183,8 @@ extension RowSnapshot {
 package enum StoreReference {
   /// Primary keys are below this, and above 0.
   package static let keyLimit = PrimaryKeyAllocator.limit
+  /// The largest key with which an object is taken in from elsewhere: enough are left for new ones.
+  package static let largestTaken = PrimaryKeyAllocator.largestTaken
 
   /// The word of an object.
   package static func bits(_ primaryKey: UInt64, entityCode: UInt16) -> UInt64 {

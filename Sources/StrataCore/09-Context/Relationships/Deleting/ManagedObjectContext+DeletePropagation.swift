@@ -19,7 +19,11 @@ extension ManagedObjectContext {
       let batch = Array(deletions.toPropagate[place..<end])
       let faults = batch.filter { $0.context === self && $0.isFault && $0.snapshot == nil && !$0.hasDraft }
       fulfil(faults.filter { !$0.home.entity.relationships.isEmpty })
-      for object in batch where object.context === self && object.state.contains(.deleted) {
+      let isFar = isAnyFar(batch)
+      for (number, object) in batch.enumerated()
+      where object.context === self && object.state.contains(.deleted) {
+        // Now and then, since what they lead to is noted, too, and takes the place of what was noted before.
+        if isFar, number % Self.notingStep == 0 { noteDeletedTogether(batch[number...]) }
         // What follows from the deletion of one that cannot be read must wait: the save tries again, or fails.
         if !readsAllPropagating(object) { unread.append(object) }
       }
@@ -39,6 +43,7 @@ extension ManagedObjectContext {
   }
 
   private static let propagationStep = 1_024
+  private static let notingStep = 64
 
   /// Applies the delete rules of one object. What an earlier event could not read belongs to that event when it is undone.
   private func readsAllPropagating(_ object: ManagedObject) -> Bool {
@@ -95,6 +100,7 @@ extension ManagedObjectContext {
   /// What the deletion of one object does to those it is related to.
   private func propagateDeletion(of object: ManagedObject) {
     if object.state.contains(.rowGone) { return }
+    if deletions.takenOut[ObjectIdentifier(object)] != nil { return propagateUndo(of: object) }
     for relationship in object.home.entity.relationships {
       if relationship.deleteRule == .cascade {
         for member in cascadeTargets(of: object, relationship) { delete(member) }
@@ -182,6 +188,40 @@ extension ManagedObjectContext {
     return deletions.vanished.contains(end) || isGone(bits, inStore: index)
   }
 
+  /// What it does when undo or redo has taken the object out.
+  private func propagateUndo(of object: ManagedObject) {
+    for relationship in object.home.entity.relationships {
+      guard let inverse = schema.inverse(of: relationship) else { continue }
+      if !relationship.isToMany, inverse.isToMany {
+        untieOne(of: object, relationship)
+        continue
+      }
+      let others = relatedSince(to: object, relationship)
+      if relationship.deleteRule == .cascade { for other in others { delete(other) } }
+      if others.isEmpty { continue }
+      untie(object, relationship)
+    }
+  }
+
+  /// What leads to `object`, which undo or redo has taken out, by its own end of `relationship`, and stays: the states of the event are put back, so that others have
+  /// related it. What `object` alone leads to is none of these, nor is its owner.
+  private func relatedSince(to object: ManagedObject, _ relationship: RelationshipSchema) -> [ManagedObject] {
+    guard let inverse = schema.inverse(of: relationship), relationship.isToMany || !inverse.isToMany else {
+      return []
+    }
+    var others: [ManagedObject] = []
+    if relationship.isToMany {
+      others = object.members(relationship, isAsked: false)
+    } else if !hasVanished(from: object, relationship), let other = object.relatedObject(relationship) {
+      others = [other]
+    }
+    others.removeAll { $0 === object || $0.isMarkedDeleted }
+    if inverse.isToMany { return others.filter { $0.hasMember(inverse, object) } }
+    fulfil(others.filter { $0.isFault && $0.snapshot == nil })
+    let bits = object.referenceBits
+    return others.filter { $0.reference(inverse) == bits }
+  }
+
   /// Cuts the ties of one relationship of an object that is deleted, as its rule says.
   private func untie(_ object: ManagedObject, _ relationship: RelationshipSchema) {
     if relationship.isToMany {
@@ -196,14 +236,14 @@ extension ManagedObjectContext {
     guard let inverse = schema.inverse(of: relationship) else { return }
     let end = object.reference(relationship)
     guard end != 0, !hasVanished(from: object, relationship),
-      let other = self.object(end, inStore: object.home.storeIndex), other !== object
+      let other = self.object(end, inStore: object.withHome { $0.storeIndex }), other !== object
     else {
       return
     }
     if inverse.isToMany {
       if relationship.deleteRule == .noAction, other.relations == nil { return }
       guard other.isThere(under: inverse) else { return }
-      other.changingState(inverse).remove(object.referenceBits)
+      other.loseMember(inverse, object.referenceBits)
       noteLostMember(of: other, relationship)
     } else if relationship.deleteRule == .nullify || relationship.deleteRule == .deny,
       !other.isMarkedDeleted
@@ -220,7 +260,7 @@ extension ManagedObjectContext {
       for member in object.members(relationship) where member !== object {
         if relationship.deleteRule == .noAction, member.relations == nil { continue }
         guard member.isThere(under: inverse) else { continue }
-        member.changingState(inverse).remove(bits)
+        member.loseMember(inverse, bits)
         noteLostMember(of: member, relationship)
       }
       return
@@ -228,7 +268,8 @@ extension ManagedObjectContext {
     // Cascaded members go anyway, and a denied deletion must leave everything as it is.
     guard relationship.deleteRule == .nullify else { return }
     let members = object.members(relationship).filter { !$0.isMarkedDeleted }
-    fulfil(members.filter { $0.isFault && $0.snapshot == nil })
+    let faults = members.filter { $0.isFault && $0.snapshot == nil }
+    if !faults.isEmpty { fulfil(faults + faultsBehind(object, relationship, most: faults.count)) }
     for member in members {
       member.leave(inverse, object)
     }
@@ -250,6 +291,10 @@ extension ManagedObjectContext {
   func relationshipsDenyingDeletion(of object: ManagedObject) -> [RelationshipSchema] {
     object.home.entity.relationships.filter { relationship in
       guard relationship.deleteRule == .deny else { return false }
+      // What an insertion has led to was there before it.
+      if deletions.takenOut[ObjectIdentifier(object)] == .undo {
+        return !relatedSince(to: object, relationship).isEmpty
+      }
       if relationship.isToMany {
         return object.members(relationship).contains { !$0.isMarkedDeleted }
       }
@@ -290,10 +335,14 @@ extension ManagedObjectContext {
       if reference.isOneSided, isToBeRead { readAgain(source) }
       takeOver(source)
       if reference.isOneSided {
-        try drop(reference.target, from: source, relationship, binding)
+        try following(reference.target, relationship, inStore: binding.index) {
+          try drop(reference.target, from: source, relationship, binding)
+        }
       } else if reference.isLeftBehind {
         if isToBeRead { readAgain(source) }
-        try adoptReferrer(source, relationship, reference.target)
+        try following(reference.target, relationship, inStore: binding.index) {
+          try adoptReferrer(source, relationship, reference.target)
+        }
       } else if !isDeletedHere(reference.target, relationship.destinationHierarchy, binding) {
         lost.append(source)
       }
@@ -308,8 +357,28 @@ extension ManagedObjectContext {
       let relationship = schema.relationships[reference.relationship]
       let hierarchy = schema.entities[relationship.owner].hierarchyNumber
       guard let source = try existingObject(reference.source, hierarchy, binding) else { continue }
-      try drop(reference.target, from: source, relationship, binding)
+      try following(reference.target, relationship, inStore: binding.index) {
+        try drop(reference.target, from: source, relationship, binding)
+      }
     }
+  }
+
+  /// Runs `body`, which does what follows from the deletion of the record with that key, at the other end of `relationship`. It is undone together with the deletion; when that
+  /// cannot be undone, or others have deleted the record, neither can this.
+  func following(
+    _ key: UInt64, _ relationship: RelationshipSchema, inStore index: Int, _ body: () throws -> Void
+  ) rethrows {
+    guard let undoRecorder else { return try body() }
+    let table = StratumLayer.Table(storeIndex: index, hierarchy: relationship.destinationHierarchy)
+    let event = undoRecorder.event(deleting: key, table)
+    let count = deletions.toPropagate.count
+    try undoRecorder.adding(to: event, in: self) {
+      try body()
+      // What follows from that cannot be undone either.
+      if event == nil, deletions.toPropagate.count > count { propagateDeletions() }
+    }
+    guard let event else { return }
+    for next in deletions.toPropagate.dropFirst(count) { undoRecorder.note(next, deletedLateIn: event) }
   }
 
   /// The newest row comes under the edits of an object, also of a fault: what that shows now is what is settled. Of a row that has gone meanwhile the save finds out.

@@ -86,14 +86,55 @@ extension ManagedObjectContext {
     tellChanges()
   }
 
+  /// The event ends: new objects that have gone in it are no members any more of relationships that do not lead back, like all others that are deleted (rule 216). That belongs to
+  /// the event. To-one references stay until the save.
+  func removeWithdrawnMembers() {
+    let withdrawn = deletions.withdrawn
+    deletions.withdrawn = []
+    var gone: [Int: Set<UInt64>] = [:]
+    for (home, bits) in withdrawn
+    where knownObject(bits, inStore: home.storeIndex)?.isMarkedInserted != true {
+      gone[home.storeIndex, default: []].insert(bits)
+    }
+    if gone.isEmpty { return }
+    let hierarchies = Set(withdrawn.map(\.home.hierarchyNumber))
+    let relationships = schema.relationships.filter {
+      $0.isToMany && $0.inverse == nil && !$0.isTransient && hierarchies.contains($0.destinationHierarchy)
+    }
+    var owners = SlotBitmap()
+    for relationship in relationships {
+      for entity in schema.entities[relationship.owner].subtree { owners.insert(entity) }
+    }
+    claimReferrers(owners, relationships) { bits in gone.values.contains { $0.contains(bits) } }
+    for object in changes.inserted + changes.updated where owners.contains(object.home.entityNumber) {
+      guard let gone = gone[object.home.storeIndex] else { continue }
+      for relationship in relationships
+      where object.home.entity.relationship(slot: relationship.slot) === relationship {
+        guard let state = object.relations?.known(relationship), state.hasChanges else { continue }
+        let lost = state.added(among: gone)
+        if lost.isEmpty { continue }
+        let changing = object.changingState(relationship)
+        for member in lost { changing.remove(member) }
+        object.noteRelationChange()
+      }
+    }
+  }
+
   private func clear(_ object: ManagedObject, _ relationship: RelationshipSchema, _ gone: Set<UInt64>) {
+    let index = object.home.storeIndex
     if !relationship.isToMany {
-      if gone.contains(object.reference(relationship)) { object.storeReference(0, relationship) }
+      let end = object.reference(relationship)
+      guard gone.contains(end) else { return }
+      following(Reference.primaryKey(end), relationship, inStore: index) {
+        object.storeReference(0, relationship)
+      }
       return
     }
     guard let state = object.relations?.known(relationship), state.hasChanges else { return }
     for entry in state.changes.effective where !entry.isRemoval && gone.contains(entry.member) {
-      state.remove(entry.member)
+      following(Reference.primaryKey(entry.member), relationship, inStore: index) {
+        object.changingState(relationship).remove(entry.member)
+      }
       object.noteRelationChange()
     }
   }

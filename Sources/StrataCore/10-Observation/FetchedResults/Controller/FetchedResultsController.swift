@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The objects that match a request, in order and in sections, kept up to date as their context changes.
 ///
@@ -38,15 +39,32 @@ public final class FetchedResultsController<Result: ManagedObject> {
   ///
   /// Not held. A delegate that was told *will change* is told *did change*, even if it has called `performFetch()` in between; one that is taken
   /// away in between gets nothing more, and one that is set in its place gets the changes that follow.
-  public weak var delegate: (any FetchedResultsControllerDelegate<Result>)? {
-    didSet {
-      checkQueue()
-      settleListening()
+  ///
+  /// A delegate is set on the context's queue, and taken away from any thread: no call is decided on after `delegate = nil` has returned. That does not wait for a call that the context's
+  /// queue is beginning or making just then, which holds the delegate until it is over.
+  public var delegate: (any FetchedResultsControllerDelegate<Result>)? {
+    get { delegateLock.withLock { heldDelegate } }
+    set {
+      if newValue != nil { checkQueue() }
+      delegateLock.withLock { heldDelegate = newValue }
+      if newValue != nil {
+        settleListening()
+      } else {
+        // By the context's queue, before it follows the next change.
+        mustSettle.store(true, ordering: .releasing)
+      }
     }
   }
+  private weak var heldDelegate: (any FetchedResultsControllerDelegate<Result>)?
+  private let delegateLock = NSLock()
+  /// Whether the delegate was taken away since it was last asked whether changes are to be followed.
+  private let mustSettle = Atomic<Bool>(false)
 
   /// The titles of sections as a controller around this one gives them, whatever the delegate says.
   package var sectionTitle: ((String) -> String?)?
+
+  /// Told when the list has changed, before any delegate is, and whether there is one or not.
+  package var listDidChange: (() -> Void)?
 
   /// What a controller around this one has handed out, and its delegate was told of: kept until it leaves the list. Nil, the default, to keep nothing but the batches that were looked at
   /// last.
@@ -274,6 +292,8 @@ public final class FetchedResultsController<Result: ManagedObject> {
   }
 
   private func settleListening() {
+    // Before the delegate is looked at: who takes it away marks that afterwards.
+    _ = mustSettle.exchange(false, ordering: .acquiringAndReleasing)
     let isTold =
       delegate is any FetchedResultsChangeDelegate<Result>
       || delegate is any FetchedResultsSnapshotDelegate<Result>
@@ -322,7 +342,10 @@ public final class FetchedResultsController<Result: ManagedObject> {
   private func makeReader() {
     // What looks at the list as it was gets its objects, and keeps them itself.
     reader?.keeper = nil
-    defer { if holdsShown { reader?.keeper = keeper } }
+    defer {
+      if holdsShown { reader?.keeper = keeper }
+      listDidChange?()
+    }
     guard let plan = tracker.plan, tracker.index != nil else { return reader = nil }
     reader = ResultsReader(tracker.shown, tracker.stores, managedObjectContext, plan)
   }
@@ -342,6 +365,10 @@ extension FetchedResultsController: ResultsReceiver {
     if delegate is any FetchedResultsSnapshotDelegate<Result> { return nil }
     if sectionNameKeyPath == nil, delegate is any FetchedResultsDifferenceDelegate<Result> { return nil }
     return delegate as? any FetchedResultsChangeDelegate<Result>
+  }
+
+  func resultsWillBeFollowed() {
+    if mustSettle.load(ordering: .acquiring) { settleListening() }
   }
 
   func resultsWillChange() {

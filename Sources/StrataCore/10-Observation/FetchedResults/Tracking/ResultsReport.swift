@@ -163,9 +163,9 @@ struct SectionChanges {
 }
 
 /// Finds a longest increasing part of a sequence.
-enum Increasing {
+package enum Increasing {
   /// The places of its elements, ascending. `n log n` steps.
-  static func longest(_ values: [Int]) -> [Int] {
+  package static func longest(_ values: [Int]) -> [Int] {
     /// By length, the place of the smallest element that such a part can end with.
     var ends: [Int] = []
     var before = [Int](repeating: -1, count: values.count)

@@ -2,6 +2,8 @@ import Foundation
 
 /// The owner of a tracked list. Called on the context's queue.
 protocol ResultsReceiver: AnyObject {
+  /// Something has changed: the last moment to say that changes are not followed any more.
+  func resultsWillBeFollowed()
   /// The list is about to change: what is shown is still the old one.
   func resultsWillChange()
   /// The list has changed.
@@ -143,7 +145,8 @@ final class ResultsTracker: ContextObserver {
   // MARK: Events
 
   func contextDidChange(_ change: ContextChange) {
-    guard index != nil, let plan else { return }
+    receiver?.resultsWillBeFollowed()
+    guard isListening, index != nil, let plan else { return }
     // A delegate that is told of the beginning is told of the end, even if it releases the controller in between.
     let receiver = receiver
     defer { withExtendedLifetime(receiver) {} }
