@@ -106,6 +106,11 @@ import Testing
     #expect(try count("Owner", child) == 0)
     child.undo()
     #expect((copy.value(forKey: "parts") as? Set<ManagedObject>)?.count == 1)
+    try child.save()
+    try parent.save()
+    let reader = ManagedObjectContext(.confinement, coordinator: coordinator)
+    let saved = try reader.existingObject(with: owner.objectID)
+    #expect((saved.value(forKey: "parts") as? Set<ManagedObject>)?.map(\.objectID) == [part.objectID])
   }
 
   @Test("Many objects that go and come back belong to their owners again, which are asked for together")

@@ -111,6 +111,7 @@ extension ManagedObjectContext {
   private func isWithdrawn(_ end: ManagedObject) -> Bool {
     guard end.isFault, end.snapshot == nil, !end.hasDraft else { return false }
     return changes.withdrawn.contains { $0.primaryKey == end.primaryKey && $0.home === end.home }
+      && !isBack(end.home, end.primaryKey)
   }
 
   private func collectMembers(

@@ -27,6 +27,14 @@ extension ManagedObjectContext {
     return (strata.row(place.table, place.primaryKey)?.kind ?? .delete) == .delete
   }
 
+  /// Whether a record of which a new object has left the context is there again: brought back by an undo here, or saved by a child.
+  func isBack(_ home: BoundEntity, _ primaryKey: UInt64) -> Bool {
+    if stores.table(for: home)?.object(for: primaryKey)?.isMarkedInserted == true { return true }
+    let place = home.place(primaryKey)
+    if unpublished.withdrawn.contains(place) { return false }
+    return strata.row(place.table, primaryKey).map { $0.kind != .delete } ?? false
+  }
+
   /// Whether a to-one relationship of `owner` does not show what it leads to, for that has gone: there must be no fault of it.
   func hidesGone(_ bits: UInt64, _ relationship: RelationshipSchema, of owner: ManagedObject) -> Bool {
     guard isGone(bits, inStore: owner.home.storeIndex), owner.state.isDisjoint(with: .anyDeleted) else {
@@ -50,7 +58,7 @@ extension ManagedObjectContext {
   /// those without inverse, and those of which the other end has the rule *no action*; a child need not have known of any, and may lead others
   /// to what has gone here.
   func clearReferencesToWithdrawn() {
-    let own = changes.withdrawn
+    let own = changes.withdrawn.filter { !isBack($0.home, $0.primaryKey) }
     if own.isEmpty, changes.gone.isEmpty { return }
     let others = changes.gone.filter { isGone($0.key) }.map { place, home in
       (home: home, primaryKey: place.primaryKey)
@@ -93,7 +101,7 @@ extension ManagedObjectContext {
     deletions.withdrawn = []
     var gone: [Int: Set<UInt64>] = [:]
     for (home, bits) in withdrawn
-    where knownObject(bits, inStore: home.storeIndex)?.isMarkedInserted != true {
+    where !isBack(home, Reference.primaryKey(bits)) {
       gone[home.storeIndex, default: []].insert(bits)
     }
     if gone.isEmpty { return }
