@@ -6,8 +6,7 @@ import Foundation
 extension Environment {
   /// Those of `names` that are not open yet.
   func unopened(_ names: [String]) -> [String] {
-    let known = lock.withLock { openKeyspaces }
-    return names.filter { name in !known.contains { $0.name == name } }
+    lock.withLock { names.filter { name in !openKeyspaces.contains { $0.name == name } } }
   }
 
   /// Opens what is not open yet, and notes it: what exists in a read transaction, which waits for no writer; what does not in a

@@ -9,7 +9,7 @@ enum NumberFit {
   /// It is smaller than the type allows.
   case tooSmall
 
-  /// Nil when `any` is no number, is not a number (NaN), or the type has no bounds.
+  /// Nil when `any` is no number, is not a number (NaN) for an integer, or the type has no bounds. NaN is true for a Boolean, as `NSNumber.boolValue` says.
   init?(_ any: Any, type: AttributeType) {
     switch type {
     case .boolean:

@@ -79,18 +79,7 @@ extension ManagedObjectContext {
     for (home, key) in withdrawn {
       gone[home.storeIndex, default: []].insert(Reference.bits(key, entityCode: home.stamp.entityCode))
     }
-    var owners = SlotBitmap()
-    for relationship in relationships {
-      for entity in schema.entities[relationship.owner].subtree { owners.insert(entity) }
-    }
-    claimReferrers(owners, relationships) { bits in gone.values.contains { $0.contains(bits) } }
-    for object in changes.inserted + changes.updated where owners.contains(object.home.entityNumber) {
-      guard let gone = gone[object.home.storeIndex] else { continue }
-      for relationship in relationships
-      where object.home.entity.relationship(slot: relationship.slot) === relationship {
-        clear(object, relationship, gone)
-      }
-    }
+    forEachChanged(with: relationships, leadingTo: gone) { clear($0, $1, $2) }
     tellChanges()
   }
 
@@ -109,6 +98,21 @@ extension ManagedObjectContext {
     let relationships = schema.relationships.filter {
       $0.isToMany && $0.inverse == nil && !$0.isTransient && hierarchies.contains($0.destinationHierarchy)
     }
+    forEachChanged(with: relationships, leadingTo: gone) { object, relationship, gone in
+      guard let state = object.relations?.known(relationship), state.hasChanges else { return }
+      let lost = state.added(among: gone)
+      if lost.isEmpty { return }
+      let changing = object.changingState(relationship)
+      for member in lost { changing.remove(member) }
+      object.noteRelationChange()
+    }
+  }
+
+  /// Calls `body` with each unsaved object that has one of `relationships`, by which it may lead to some of `gone`, references by store, and those of its own store.
+  private func forEachChanged(
+    with relationships: [RelationshipSchema], leadingTo gone: [Int: Set<UInt64>],
+    _ body: (ManagedObject, RelationshipSchema, Set<UInt64>) -> Void
+  ) {
     var owners = SlotBitmap()
     for relationship in relationships {
       for entity in schema.entities[relationship.owner].subtree { owners.insert(entity) }
@@ -118,12 +122,7 @@ extension ManagedObjectContext {
       guard let gone = gone[object.home.storeIndex] else { continue }
       for relationship in relationships
       where object.home.entity.relationship(slot: relationship.slot) === relationship {
-        guard let state = object.relations?.known(relationship), state.hasChanges else { continue }
-        let lost = state.added(among: gone)
-        if lost.isEmpty { continue }
-        let changing = object.changingState(relationship)
-        for member in lost { changing.remove(member) }
-        object.noteRelationChange()
+        body(object, relationship, gone)
       }
     }
   }
