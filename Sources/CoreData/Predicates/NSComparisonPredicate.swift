@@ -90,5 +90,5 @@ open class NSComparisonPredicate: NSPredicate {
     return self === other || PredicateText.isSame(self, other)
   }
 
-  open override var hash: Int { PredicateText.text(self).hashValue }
+  open override var hash: Int { PredicateText.hash(self) }
 }

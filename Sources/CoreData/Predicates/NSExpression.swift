@@ -214,7 +214,7 @@ open class NSExpression: NSObject, NSSecureCoding, NSCopying {
     return self === other || PredicateText.isSame(self, other)
   }
 
-  open override var hash: Int { PredicateText.text(self).hashValue }
+  open override var hash: Int { PredicateText.hash(self) }
 
   /// The expression as a format string.
   open override var description: String { PredicateText.text(self) }

@@ -77,20 +77,25 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
     var lowered = lowered
     if let affectedStoreIdentifiers { lowered.request.affectedStores = affectedStoreIdentifiers }
     let asked = lowered
-    let progress = Progress(totalUnitCount: 1)
+    let progress = Progress.ofFetch(estimatedCount: estimatedResultCount)
     result.running = (progress, { progress.cancel() })
     context.perform {
-      result.end(
-        Result {
-          if progress.isCancelled { throw CancellationError() }
-          return try cocoa {
-            guard let values = try context.found(asked, self.fetchRequest) as? [ResultType] else {
-              throw CoreDataError(.coreData, "The fetched values are not of type \(ResultType.self).")
-            }
-            return values
+      let outcome = Result {
+        if progress.isCancelled { throw CancellationError() }
+        let values: [ResultType] = try cocoa {
+          guard let values = try context.found(asked, self.fetchRequest) as? [ResultType] else {
+            throw CoreDataError(.coreData, "The fetched values are not of type \(ResultType.self).")
           }
-        })
-      progress.completedUnitCount = 1
+          return values
+        }
+        if progress.isCancelled { throw CancellationError() }
+        return values
+      }
+      result.end(outcome)
+      if case .success(let values) = outcome {
+        let isCount = self.fetchRequest.resultType == .countResultType
+        progress.endFetch(count: isCount ? (values.first as? NSNumber)?.intValue ?? 0 : values.count)
+      }
       self.completionBlock?(result)
     }
   }

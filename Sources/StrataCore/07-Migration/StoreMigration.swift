@@ -59,6 +59,39 @@ extension LMDBStore {
   }
 }
 
+extension LMDBStore {
+  /// Brings the store at `url` to the version of a program that ignores versions and writes, where nothing is lost by that. A file that is missing, empty or no store is
+  /// left to who opens it.
+  ///
+  /// - Throws: ``CoreDataError`` 134100 where that cannot be done, with the reason: what would be lost, and by how many objects; ``StorageError``.
+  static func takeOver(
+    at url: URL, for model: ManagedObjectModel, configurationName: String?, options: LMDBStoreOptions
+  ) throws {
+    let stored: [String: Data]
+    do {
+      stored = try metadata(at: url).versionHashes
+    } catch let error as StorageError where [.missing, .notADatabase].contains(error.kind) {
+      return
+    }
+    var permission = MigrationPermission()
+    permission.losesNothing = true
+    var options = options
+    options.patience = options.patience ?? Patience(options.writerDeadline)
+    let migration = StoreMigration(
+      url: url, model: model, configurationName: configurationName, permission: permission,
+      progress: BatchProgress(), options: options)
+    if try stored.isEmpty || stored == migration.wantedHashes(model.schema()) { return }
+    do { _ = try migration.run() } catch let error as CoreDataError {
+      let reason = error.userInfo[MigrationPermission.lossesTextKey] as? String
+      throw CoreDataError(
+        .persistentStoreIncompatibleVersionHash,
+        "The store was written with another version of the model, which cannot be ignored for writing. "
+          + (reason ?? error.errorDescription ?? ""),
+        userInfo: [NSUnderlyingErrorKey: error])
+    }
+  }
+}
+
 /// The steps of a lightweight migration.
 ///
 /// ```
@@ -170,9 +203,7 @@ struct StoreMigration {
         .migrationMissingSourceModel, "The model in the store cannot be read.",
         userInfo: [NSUnderlyingErrorKey: error])
     }
-    let entities = try wantedEntities(schema)
-    let wanted = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.versionHash) })
-    if source.metadata.versionHashes == wanted {
+    if try source.metadata.versionHashes == wantedHashes(schema) {
       source.close()
       return nil
     }
@@ -250,11 +281,13 @@ struct StoreMigration {
   }
 
   private func judge(_ schema: Schema, _ header: StoreHeader) throws -> LossJudge {
-    let hashes = Dictionary(
-      uniqueKeysWithValues: try wantedEntities(schema).map { ($0.name, $0.versionHash) })
-    return LossJudge(
+    LossJudge(
       permission: permission, model: model, stored: header.versions,
-      wanted: StoredVersions(hashes: hashes, identifiers: []), lineage: header.lineage)
+      wanted: StoredVersions(hashes: try wantedHashes(schema), identifiers: []), lineage: header.lineage)
+  }
+
+  fileprivate func wantedHashes(_ schema: Schema) throws -> [String: Data] {
+    Dictionary(uniqueKeysWithValues: try wantedEntities(schema).map { ($0.name, $0.versionHash) })
   }
 
   private func wantedEntities(_ schema: Schema) throws -> [EntitySchema] {

@@ -36,7 +36,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var allowsNetworkFileSystem = false
   /// Whether row checksums are verified at every read, not only by `StoreCheck`.
   public var verifiesChecksums = false
-  /// Whether a store written with another version of the model is opened all the same (rule 304).
+  /// Whether a store written with another version of the model is opened all the same (rule 304). To write to one in a file, it gets the model's version where nothing
+  /// is lost by that; where something would be, it is migrated like any other, or refused with error 134100.
   public var ignoresModelVersion = false
   /// Whether a store of another version of the model is migrated when it is opened (rule 306). Default true. Without, it is refused
   /// with error 134100. A store that is opened read-only is never migrated.

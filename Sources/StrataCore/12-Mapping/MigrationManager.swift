@@ -1,11 +1,12 @@
 import Foundation
+import Synchronization
 
 /// Migrates a store by a mapping model, with objects in two contexts. Core Data's `NSMigrationManager`.
 ///
 ///     let manager = MigrationManager(sourceModel: old, destinationModel: new)
 ///     try manager.migrateStore(from: PersistentStoreDescription(url: here), with: mapping, to: PersistentStoreDescription(url: there))
 ///
-/// Belongs to one thread. Holds all objects in memory until the end: where the models alone say what to do, opening the store is the better
+/// Belongs to one thread; ``cancelMigrationWithError(_:)`` and ``migrationProgress`` may be used from any. Holds all objects in memory until the end: where the models alone say what to do, opening the store is the better
 /// way (`LMDBStore.migrate`). Objects that are made get new IDs.
 ///
 /// It needs contexts, and so it stands above them; lightweight migration, which does not, stands below.
@@ -24,8 +25,15 @@ open class MigrationManager: NSObject {
   package var speaksFoundation = false
 
   private var run: MigrationRun?
-  private var cancellation: (any Error)?
-  private var progress: Float = 0
+  private let state = Mutex(State())
+
+  /// What other threads look at and change.
+  private struct State {
+    var cancellation: (any Error)?
+    var progress: Float = 0
+    /// Of a mapping that is carried out row by row.
+    var rows: BatchProgress?
+  }
 
   /// A manager for stores of one model.
   public init(sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel) {
@@ -50,7 +58,12 @@ open class MigrationManager: NSObject {
   /// The context with the objects that are made. Only while a migration runs; traps otherwise.
   open var destinationContext: ManagedObjectContext { current.destination }
   /// How far the migration is, from 0 to 1; 0 while none runs (rule 312).
-  open var migrationProgress: Float { progress }
+  open var migrationProgress: Float {
+    state.withLock { state in
+      guard let rows = state.rows, let total = rows.totalCount, total > 0 else { return state.progress }
+      return min(1, Float(rows.completedCount) / Float(total))
+    }
+  }
 
   private var current: MigrationRun {
     guard let run else {
@@ -100,13 +113,19 @@ open class MigrationManager: NSObject {
     current.associations.destinations(of: sourceInstances)
   }
 
-  /// Ends the migration as soon as it looks, which it does before each object: it throws `error`, and the destination stays what it was.
-  open func cancelMigrationWithError(_ error: any Error) { cancellation = error }
+  /// Ends the migration as soon as it looks, which it does when it begins and before each object, or every few thousand rows: it throws `error`,
+  /// and the destination stays what it was. From any thread.
+  open func cancelMigrationWithError(_ error: any Error) {
+    state.withLock { state in
+      state.cancellation = error
+      state.rows?.cancel()
+    }
+  }
 
   /// Forgets associations and a cancellation: the manager can be used once more.
   open func reset() {
     run?.associations = MigrationAssociations()
-    cancellation = nil
+    state.withLock { $0.cancellation = nil }
   }
 
   // MARK: Migrating
@@ -143,6 +162,7 @@ open class MigrationManager: NSObject {
     to destination: PersistentStoreDescription
   ) throws {
     guard run == nil else { trap("a MigrationManager migrates one store at a time.") }
+    try stopIfCancelled()
     let isNew = destination.url.map { !FileManager.default.fileExists(atPath: $0.path) } ?? true
     let kind = try StoreEngines.kind(destination.type)
     if usesStoreSpecificMigrationManager, isNew, kind.keepsFiles, source.type == destination.type,
@@ -160,17 +180,21 @@ open class MigrationManager: NSObject {
     self.run = run
     defer {
       self.run = nil
-      progress = 0
+      state.withLock { $0.progress = 0 }
     }
     do {
       try run.start()
       run.close()
-      try draft?.flush()
-      try draft?.publish()
+      if let draft {
+        try draft.flush()
+        try stopIfCancelled()
+        try draft.publish()
+      }
     } catch {
       run.close()
       draft?.remove()
-      throw cancellation ?? error
+      try stopIfCancelled()
+      throw error
     }
   }
 
@@ -201,9 +225,20 @@ open class MigrationManager: NSObject {
     // What it takes away the source has, which stays.
     var permission = MigrationPermission()
     permission.isForCopy = true
-    try kind.migrate(
-      made, to: destinationModel, permission: permission, patience: Patience(destination.timeout))
-    try draft?.flush()
+    let rows = BatchProgress()
+    state.withLock { $0.rows = rows }
+    defer { state.withLock { $0.rows = nil } }
+    do {
+      let model = destinationModel
+      try stopIfCancelled()
+      try kind.migrate(
+        made, to: model, permission: permission, patience: Patience(destination.timeout), progress: rows)
+      try draft?.flush()
+    } catch {
+      try stopIfCancelled()
+      throw error
+    }
+    try stopIfCancelled()
     try draft?.publish()
   }
 
@@ -230,9 +265,14 @@ open class MigrationManager: NSObject {
   }
 
   /// - Throws: what `cancelMigrationWithError` was called with.
+  private func stopIfCancelled() throws {
+    if let cancellation = state.withLock({ $0.cancellation }) { throw cancellation }
+  }
+
+  /// - Throws: what `cancelMigrationWithError` was called with; what a policy or a mapping has failed with.
   func step(_ fraction: Float) throws {
-    progress = fraction
-    if let cancellation { throw cancellation }
+    state.withLock { $0.progress = fraction }
+    try stopIfCancelled()
     if let failure = run?.failure { throw failure }
   }
 

@@ -195,6 +195,11 @@ struct BatchInserting {
       if !keys.isEmpty, targets.contains(where: made.contains) { isWaiting = true }
       claimed.formUnion(keys)
       if isWaiting {
+        // The record that it waits for may come to have values of rows behind it: these wait, too.
+        if rule != .keep, isPartial(row) {
+          later += rows.drop { $0.place < row.place }
+          break
+        }
         waiting.insert(row.key)
         later.append(row)
       } else if keys.isEmpty {

@@ -111,6 +111,29 @@ struct RequestKindTests {
     #expect(try value("max:", NSPredicate(value: false)) == nil)
   }
 
+  @Test(
+    "Sort keys beside aggregates of everything are ignored: one row, of the same values",
+    arguments: ["age", "name", "department.name", "years"])
+  func sortedAggregates(key: String) throws {
+    let sum = aggregate("years", "sum:", "age", .integer64AttributeType)
+    let mean = aggregate("mean", "average:", "age", .doubleAttributeType)
+    for isAscending in [true, false] {
+      func found(_ predicate: NSPredicate?) throws -> [[String: AnyHashable]] {
+        try rows {
+          $0.propertiesToFetch = [sum, mean]
+          $0.predicate = predicate
+          $0.sortDescriptors = [
+            NSSortDescriptor(key: key, ascending: isAscending),
+            NSSortDescriptor(key: "age", ascending: true),
+          ]
+        }
+      }
+      let all = try found(nil)
+      #expect(all.count == 1 && all[0]["years"] as? Int == 180 && all[0]["mean"] as? Double == 45)
+      #expect(try found(NSPredicate(format: "age > 45")).map { $0["years"] as? Int } == [110])
+    }
+  }
+
   @Test("Orders by several keys, by key paths, without case; nil comes first")
   func orders() throws {
     #expect(

@@ -183,4 +183,81 @@ struct MemoryFetchTests {
     }
     #expect(texts == ["Hello", "Zed"])
   }
+
+  /// What a fetch that runs later tells.
+  private struct Ending: Sendable {
+    var count: Int?
+    var hasFailed = false
+    var completed: Int64 = -1
+    var total: Int64 = -1
+    var isFinished = false
+    var isCancelled = false
+    /// The total straight after `execute`.
+    var totalBefore: Int64?
+
+    init(_ result: NSAsynchronousFetchResult<NSManagedObject>) {
+      (count, hasFailed) = (result.finalResult?.count, result.operationError != nil)
+      guard let progress = result.progress else { return }
+      (completed, total) = (progress.completedUnitCount, progress.totalUnitCount)
+      (isFinished, isCancelled) = (progress.isFinished, progress.isCancelled)
+    }
+  }
+
+  /// Fetches notes by a block on the queue of a context; `begun` is called straight after that has begun.
+  private func ending(
+    least views: Int, estimate: Int = 0,
+    _ begun: @escaping @Sendable (NSAsynchronousFetchResult<NSManagedObject>) -> Void = { _ in }
+  ) async throws -> Ending {
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = shelf.coordinator
+    // Written before the block of the fetch runs, on the same queue.
+    nonisolated(unsafe) var totalBefore: Int64?
+    return try await withCheckedThrowingContinuation { continuation in
+      context.performAndWait {
+        let request = NSAsynchronousFetchRequest(
+          fetchRequest: MemoryShelf.request(MemoryShelf.viewed(views))
+        ) { result in
+          // The context lives until here.
+          withExtendedLifetime(context) {}
+          var ending = Ending(result)
+          ending.totalBefore = totalBefore
+          continuation.resume(returning: ending)
+        }
+        request.estimatedResultCount = estimate
+        do {
+          let result = try #require(
+            try context.execute(request) as? NSAsynchronousFetchResult<NSManagedObject>)
+          #expect(result.finalResult == nil)
+          totalBefore = result.progress?.totalUnitCount
+          begun(result)
+        } catch { continuation.resume(throwing: error) }
+      }
+    }
+  }
+
+  @Test(
+    "At the end of an asynchronous fetch the progress is the number of rows, whatever was estimated",
+    arguments: [0, 2, 100])
+  func lastProgress(estimate: Int) async throws {
+    for views in [50, 60] { MemoryShelf.note("more", views, [], in: shelf.context) }
+    try shelf.context.save()
+    let ending = try await ending(least: 0, estimate: estimate)
+    #expect(ending.count == 5 && !ending.hasFailed)
+    #expect(ending.completed == 5 && ending.total == 5 && ending.isFinished)
+    // Nobody has looked at a row before the queue came to it.
+    if estimate > 0 { #expect(ending.totalBefore == Int64(estimate)) }
+    let none = try await self.ending(least: 1_000, estimate: estimate)
+    #expect(none.count == 0 && none.completed == 0 && none.total == 0 && !none.hasFailed)
+  }
+
+  @Test("A cancelled one ends with an error, and its progress is cancelled and not finished")
+  func cancelled() async throws {
+    for ending in [
+      try await ending(least: 0, estimate: 100) { $0.cancel() }, try await ending(least: 0) { $0.cancel() },
+      try await ending(least: 0, estimate: 100) { $0.progress?.cancel() },
+    ] {
+      #expect(ending.count == nil && ending.hasFailed)
+      #expect(ending.isCancelled && !ending.isFinished)
+    }
+  }
 }

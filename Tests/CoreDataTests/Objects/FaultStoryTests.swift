@@ -64,6 +64,40 @@ struct FaultStoryTests {
     #expect(wren.isFault && wren.managedObjectContext == nil && new.isFault)
   }
 
+  @Test(
+    "Transient values of faults are their defaults: of a new object that is refreshed, and after reset()")
+  func transientValuesOfFaults() throws {
+    let stand = try BirdStand { model in
+      for (name, value) in [("mood", "calm"), ("nick", nil)] {
+        let attribute = NSAttributeDescription()
+        (attribute.name, attribute.attributeType, attribute.isTransient) = (name, .stringAttributeType, true)
+        (attribute.isOptional, attribute.defaultValue) = (true, value)
+        model.entitiesByName["Bird"]?.properties.append(attribute)
+      }
+    }
+    let context = try stand.stocked()
+    let (new, wren) = (Bird(context: context), try bird("wren", context))
+    func values(_ bird: Bird) -> [String?] {
+      ["mood", "nick"].map { bird.value(forKey: $0) as? String }
+    }
+    for bird in [new, wren] {
+      #expect(values(bird) == ["calm", nil])
+      bird.setValue("wild", forKey: "mood")
+      bird.setValue("pip", forKey: "nick")
+      #expect(values(bird) == ["wild", "pip"])
+      context.refresh(bird, mergeChanges: false)
+      #expect(bird.isFault)
+      #expect(values(bird) == ["calm", nil])
+      bird.setValue("wild", forKey: "mood")
+      bird.setValue("pip", forKey: "nick")
+    }
+    context.reset()
+    for bird in [new, wren] {
+      #expect(bird.isFault && bird.managedObjectContext == nil)
+      #expect(values(bird) == ["calm", nil])
+    }
+  }
+
   @Test("stalenessInterval: -1 by default and for any age, 0 asks the store each time (rule 64)")
   func staleness() throws {
     let (context, other) = (stand.context(), stand.context())

@@ -11,6 +11,17 @@ final class StampedBird: NSManagedObject {
   }
 }
 
+/// Comes with a site, which it is given beneath the accessors.
+final class SettledBird: NSManagedObject {
+  override func awakeFromInsert() {
+    super.awakeFromInsert()
+    guard let context = managedObjectContext else { return }
+    let site = Site(context: context)
+    site.name = "nest"
+    setPrimitiveValue(site, forKey: "site")
+  }
+}
+
 /// A class that is no entity's.
 final class Cuckoo: NSManagedObject {}
 
@@ -45,6 +56,41 @@ struct NewObjectTests {
     let saved = try #require(try context.fetch(request).first)
     #expect(saved.value(forKey: "name") as? String == "wren" && saved.value(forKey: "tally") as? Int == 1)
     #expect(saved.value(forKey: "weight") as? Float == 2)
+  }
+
+  @Test("A to-one relationship set by setPrimitiveValue in awakeFromInsert is part of changedValues, too")
+  func primitiveRelationshipOfAwakeFromInsert() throws {
+    let stand = try BirdStand { $0.entitiesByName["Bird"]?.managedObjectClass = SettledBird.self }
+    let context = stand.context()
+    let bird = SettledBird(context: context)
+    let site = try #require(bird.value(forKey: "site") as? Site)
+    #expect(bird.changedValues()["site"] as? Site === site)
+    #expect(Set(bird.changedValues().keys) == ["site"])
+    try context.save()
+    #expect(bird.changedValues().isEmpty)
+    context.reset()
+    let request = NSFetchRequest<NSManagedObject>(entityName: "Bird")
+    let saved = try #require(try context.fetch(request).first)
+    #expect(saved.value(forKeyPath: "site.name") as? String == "nest")
+  }
+
+  @Test("So is what it sets in an object made in no context, once that is inserted")
+  func primitiveValuesOfALooseObject() throws {
+    let stand = try BirdStand { $0.entitiesByName["Bird"]?.managedObjectClass = StampedBird.self }
+    let context = stand.context()
+    let entity = try #require(NSEntityDescription.entity(forEntityName: "Bird", in: context))
+    let bird = StampedBird(entity: entity, insertInto: nil)
+    context.insert(bird)
+    #expect(bird.isInserted)
+    #expect(bird.changedValues()["name"] as? String == "unnamed")
+    #expect(bird.changedValues()["tally"] as? Int == 1)
+    #expect(bird.changedValues().count == 2)
+    try context.save()
+    #expect(bird.changedValues().isEmpty)
+    context.reset()
+    let request = NSFetchRequest<NSManagedObject>(entityName: "Bird")
+    let saved = try #require(try context.fetch(request).first)
+    #expect(saved.value(forKey: "name") as? String == "unnamed" && saved.value(forKey: "tally") as? Int == 1)
   }
 
   @Test(

@@ -53,6 +53,28 @@ struct LateBindingTests {
     #expect(try Journal.savedTitles(coordinator) == ["deep"])
   }
 
+  @Test("Objects inserted before a store is added are saved once one has come, with their relationships")
+  func insertedBeforeAStore() throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
+    let context = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    let (entry, trip) = (Entry(context: context), Trip(context: context))
+    (entry.title, trip.name, entry.trip) = ("early", "Alps", trip)
+    #expect(context.insertedObjects == [entry, trip] && entry.objectID.isTemporaryID)
+    let error = #expect(throws: CocoaError.self) { try context.save() }
+    #expect(error?.errorCode == NSPersistentStoreOperationError)
+    #expect(context.insertedObjects == [entry, trip])
+    try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    Entry(context: context).title = "late"
+    try context.save()
+    #expect(!context.hasChanges && !entry.objectID.isTemporaryID && !trip.objectID.isTemporaryID)
+    #expect(entry.objectID.persistentStore === coordinator.persistentStores.first)
+    #expect(try Journal.savedTitles(coordinator) == ["early", "late"])
+    context.reset()
+    let saved = try #require(try Journal.entries(context).first { $0.title == "early" })
+    #expect(saved.trip?.name == "Alps")
+  }
+
   @Test("Rule 11: taken off its coordinator, a context has nothing any more, and may get another one")
   func takenOff() throws {
     let context = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)

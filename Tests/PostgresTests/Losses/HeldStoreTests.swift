@@ -9,7 +9,7 @@ import Testing
 @Suite struct HeldStoreTests {
   /// What `body` throws while another session holds something of the store.
   private func kind(
-    _ stand: ServerStand, holding statements: String, _ body: @escaping @Sendable () throws -> Void
+    _ stand: ServerStand, holding statements: String, _ body: @escaping @Sendable (Duration) throws -> Void
   ) throws -> StorageError.Kind? {
     let holder = try PostgresConnection(
       ServerAddress(stand.url), password: nil, deadline: ContinuousClock.now + .seconds(30))
@@ -17,12 +17,8 @@ import Testing
     let isOver = DispatchSemaphore(value: 0)
     let kind = Mutex<StorageError.Kind?>(nil)
     Thread {
-      do {
-        try body()
-      } catch {
-        let found = (error as? StorageError)?.kind
-        kind.withLock { $0 = found }
-      }
+      let found = kindOfError(body)
+      kind.withLock { $0 = found }
       isOver.signal()
     }.start()
     let isInTime = isOver.wait(timeout: .now() + 120) == .success
@@ -36,9 +32,9 @@ import Testing
     let stand = try ServerStand(Library.make())
     let url = stand.url
     let store = stand.table("strata_store")
-    let kind = try kind(stand, holding: "UPDATE \(store) SET metadata = metadata") {
+    let kind = try kind(stand, holding: "UPDATE \(store) SET metadata = metadata") { timeout in
       var options = PostgresStoreOptions()
-      options.timeout = .milliseconds(500)
+      options.timeout = timeout
       try PostgresStores.setMetadata(
         StoreMetadata(values: ["colour": .string("red")]), at: url, options: options)
     }
@@ -52,9 +48,9 @@ import Testing
     let stand = try ServerStand(Library.make())
     let url = stand.url
     let store = stand.table("strata_store")
-    let kind = try kind(stand, holding: "LOCK TABLE \(store) IN ACCESS EXCLUSIVE MODE") {
+    let kind = try kind(stand, holding: "LOCK TABLE \(store) IN ACCESS EXCLUSIVE MODE") { timeout in
       var options = PostgresStoreOptions()
-      options.timeout = .milliseconds(500)
+      options.timeout = timeout
       let coordinator = PersistentStoreCoordinator(managedObjectModel: Library.make())
       try coordinator.addPostgresStore(at: url, options: options)
     }

@@ -54,3 +54,19 @@ extension PostgresConnection {
     try runText("SET idle_in_transaction_session_timeout = 0; BEGIN; \(statements)")
   }
 }
+
+/// The kind of error that `body` throws under a short timeout; under a longer one when the server had no time to answer, as on a busy machine.
+/// Nil when it throws nothing, or another error.
+func kindOfError(_ body: (Duration) throws -> Void) -> StorageError.Kind? {
+  var kind: StorageError.Kind?
+  for timeout in [Duration.milliseconds(500), .seconds(5), .seconds(50)] {
+    do {
+      try body(timeout)
+      return nil
+    } catch {
+      kind = (error as? StorageError)?.kind
+      if kind != .unreachable { return kind }
+    }
+  }
+  return kind
+}

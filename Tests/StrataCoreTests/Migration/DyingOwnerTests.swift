@@ -39,7 +39,10 @@ struct DyingOwnerTests {
     MigrationHooks.set({ if $0 == .looked { gate.signal() } }, for: url.path)
     defer { MigrationHooks.set(nil, for: url.path) }
     let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.model("name", "note"))
-    let store = try coordinator.addPersistentStore(PersistentStoreDescription(url: url))
+    var description = PersistentStoreDescription(url: url)
+    // On a busy machine the context ends later.
+    description.timeout = .seconds(600)
+    let store = try coordinator.addPersistentStore(description)
     try coordinator.remove(store)
   }
 

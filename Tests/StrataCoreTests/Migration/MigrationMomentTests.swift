@@ -34,9 +34,11 @@ struct MigrationMomentTests {
     _ names: [String], _ model: ManagedObjectModel, at other: URL? = nil, ignoresVersion: Bool = false
   ) throws {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    var description = PersistentStoreDescription(url: other ?? url)
-    description.ignoresModelVersion = ignoresVersion
-    let store = try coordinator.addPersistentStore(description)
+    var options = LMDBStoreOptions()
+    // As in another process that has migrated the store in place.
+    options.ignoresVersionHashes = ignoresVersion
+    let store = try LMDBStore(url: other ?? url, schema: model.schema(), options: options)
+    try coordinator.attach(store)
     let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
     try context.performAndWait {
       for name in names {

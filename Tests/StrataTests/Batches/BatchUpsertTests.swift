@@ -95,6 +95,19 @@ struct BatchUpsertTests {
   // MARK: The policies
 
   @Test(
+    "rule 205: a row may give a record of the same batch a part of the values that a later row has",
+    arguments: Form.allCases)
+  func partOfAConstraint(form: Form) throws {
+    let result = try insert(
+      [
+        ["sku": "a", "maker": "ACME", "model": 1], ["sku": "a"], ["sku": "a", "model": 2],
+        ["maker": "ACME", "model": 2, "name": "last"], ["maker": "ACME", "model": 1, "name": "other"],
+      ], under: .mergeByPropertyObjectTrump, form)
+    #expect(result.count == 2)
+    #expect(try values("a") == ["last", "0", "nil", "ACME", "2"])
+  }
+
+  @Test(
     "rules 205, 272: under object trump a record that is there gets the values that are given, and only these",
     arguments: Form.allCases)
   func objectTrump(form: Form) throws {
@@ -417,6 +430,25 @@ struct BatchUpsertTests {
     #expect(try insert([["sku": "a", "name": "mine"]], under: policy).count == 1)
     #expect(policy.calls == 0)
     #expect(try values("a")[0] == "mine")
+  }
+
+  @Test("rule 205: executed in a child, the child's own policy decides, whatever its parent's is")
+  func inAChild() throws {
+    _ = try stock()
+    let child = ManagedObjectContext(.confinement)
+    child.parent = context
+    let records: [[String: Any]] = [["sku": "b", "name": "mine"]]
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    child.mergePolicy = .error
+    let error = #expect(throws: CoreDataError.self) { try child.execute(request("Product", records)) }
+    #expect(error?.code == .managedObjectConstraintMerge)
+    child.mergePolicy = .mergeByPropertyStoreTrump
+    try child.execute(request("Product", records))
+    #expect(try values("b") == ["stored", "10", "kept", "ACME", "2"])
+    (context.mergePolicy, child.mergePolicy) = (.error, .mergeByPropertyObjectTrump)
+    try child.execute(request("Product", records))
+    #expect(try values("b") == ["mine", "10", "kept", "ACME", "2"])
+    #expect(try store.problems() == [])
   }
 
   @Test("the progress counts every row, whatever happens to it", arguments: settlingPolicies)

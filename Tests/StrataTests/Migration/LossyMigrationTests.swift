@@ -220,6 +220,20 @@ struct LossyMigrationTests {
       ])
     }
     #expect(try tripCount(context) == 3)
+    try stand.close()
+    // What a step takes away is kept as everywhere: the store as it was.
+    #expect(try kept() == ["Shop.strata-before-1"])
+    let old = PersistentStoreCoordinator(managedObjectModel: two)
+    var description = PersistentStoreDescription(
+      url: stand.folder.url.appendingPathComponent("Shop.strata-before-1"))
+    description.migratesAutomatically = false
+    let store = try old.addPersistentStore(description)
+    let reader = ManagedObjectContext(.privateQueue, coordinator: old)
+    let notes = try reader.performAndWait {
+      try reader.objectsByName("Trip").mapValues { $0.textValue("note") }
+    }
+    #expect(notes == ["a": "!", "b": "!", "c": "!"])
+    try old.remove(store)
   }
 
   @Test("a model from an .xcdatamodeld knows the versions beside it")
@@ -251,6 +265,96 @@ struct LossyMigrationTests {
     // Copies and merged models know what their parts know.
     let merged = try ManagedObjectModel(byMerging: [try ManagedObjectModel(contentsOf: bundle)])
     let context = try stand.open(merged)
+    #expect(try tripCount(context) == 1)
+  }
+
+  // MARK: Ignoring the version
+
+  @Test(
+    "rule 304: a program that ignores the version may write to a store only where that loses nothing; it may read"
+  )
+  func ignoringTheVersion() throws {
+    try fill(Self.two()) { context in
+      let stop = context.newObject("Stop", ["name": "a"])
+      context.newObject("Trip", ["name": "a", "rating": 4, "stops": Set([stop])])
+    }
+    let refusal = try error(Self.one()) {
+      ($0.ignoresModelVersion, $0.migratesAutomatically) = (true, false)
+    }
+    #expect(refusal.code == .persistentStoreIncompatibleVersionHash)
+    #expect(refusal.description.contains("Stop (1 object)"), "\(refusal)")
+    #expect(refusal.description.contains("Trip.rating (1 object)"), "\(refusal)")
+    // With migration it is one that takes something away, like any other.
+    let migrating = try error(Self.one()) { $0.ignoresModelVersion = true }
+    #expect(migrating.code == .migrationMissingSourceModel)
+    let losses = migrating.errorUserInfo[MigrationPermission.lossesKey] as? [String: Int]
+    #expect(losses?["Stop"] == 1 && losses?["Trip.rating"] == 1)
+    #expect(try stand.files() == ["Shop.strata", "Shop.strata-lock"])
+    let context = try stand.open(Self.one()) { ($0.ignoresModelVersion, $0.isReadOnly) = (true, true) }
+    #expect(try tripCount(context) == 1)
+    let reader = try stand.open(Self.two()) { $0.migratesAutomatically = false }
+    let stops = try reader.performAndWait { try reader.objectsByName("Stop").count }
+    #expect(stops == 1)
+  }
+
+  @Test("rule 304: where what is newer holds nothing, a program that ignores the version writes")
+  func ignoringAnEmptyVersion() throws {
+    try fill(Self.two()) { $0.newObject("Trip", ["name": "a", "note": "!"]) }
+    let context = try stand.open(Self.one()) {
+      ($0.ignoresModelVersion, $0.migratesAutomatically) = (true, false)
+    }
+    try context.performAndWait {
+      context.newObject("Trip", ["name": "b"])
+      try context.save()
+    }
+    #expect(try tripCount(context) == 2)
+    #expect(try stand.problems() == [])
+  }
+
+  @Test("rule 304: an entity of another name and its values go on where the version is ignored, both ways")
+  func ignoringARenaming() throws {
+    func model(_ entity: String, _ attribute: String, isNewer: Bool) -> ManagedObjectModel {
+      let name = AttributeDescription(attribute, .string)
+      let description = EntityDescription(entity, properties: [name])
+      if isNewer { (name.renamingIdentifier, description.renamingIdentifier) = ("name", "Car") }
+      return ManagedObjectModel(entities: [description])
+    }
+    let car = { model("Car", "name", isNewer: false) }
+    let auto = { model("Auto", "title", isNewer: true) }
+    try fill(auto()) { context in
+      for title in ["a", "b"] { context.newObject("Auto", ["title": title]) }
+    }
+    func names(_ model: ManagedObjectModel, _ entity: String, _ key: String) throws -> [String] {
+      let context = try stand.open(model) {
+        ($0.ignoresModelVersion, $0.migratesAutomatically) = (true, false)
+      }
+      let names = try context.performAndWait {
+        try context.fetch(FetchRequest<ManagedObject>(entityName: entity)).map {
+          $0.value(forKey: key) as? String ?? ""
+        }
+      }
+      try stand.close()
+      return names.sorted()
+    }
+    #expect(try names(car(), "Car", "name") == ["a", "b"])
+    #expect(try names(auto(), "Auto", "title") == ["a", "b"])
+  }
+
+  @Test("rule 304: what cannot be inferred is refused although the version is ignored, with the reason")
+  func ignoringWhatCannotBeInferred() throws {
+    func model(_ type: AttributeType) -> ManagedObjectModel {
+      ManagedObjectModel(entities: [
+        EntityDescription("Trip", properties: [AttributeDescription("name", type)])
+      ])
+    }
+    try fill(model(.string)) { $0.newObject("Trip", ["name": "a"]) }
+    let refusal = try error(model(.date)) {
+      ($0.ignoresModelVersion, $0.migratesAutomatically) = (true, false)
+    }
+    #expect(refusal.code == .persistentStoreIncompatibleVersionHash)
+    #expect(refusal.description.contains("Trip.name"), "\(refusal)")
+    #expect(refusal.userInfo[NSUnderlyingErrorKey] is CoreDataError)
+    let context = try stand.open(model(.string)) { $0.ignoresModelVersion = true }
     #expect(try tripCount(context) == 1)
   }
 

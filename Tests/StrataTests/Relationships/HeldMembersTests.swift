@@ -63,6 +63,33 @@ struct HeldMembersTests {
     for walk in walks { #expect(faults { _ = walk() } == 0) }
   }
 
+  @Test("rule 220: in a child, asked again while the owner is held, neither it nor its parent reads anything")
+  func inAChild() throws {
+    let child = ManagedObjectContext(.confinement)
+    child.parent = context
+    let (sales, tower) = (try child.find(Department.self, "Sales"), try child.find(Project.self, "Tower"))
+    func fired() -> Int {
+      [child, context].reduce(0) {
+        $0 + $1.statistics.faultsFired + $1.statistics.relationshipFaultsFired
+      }
+    }
+    let walks: [() -> [String]] = [
+      { sales.employees.names }, { tower.members.names }, { tower.watchers.names }, { tower.labels.names },
+    ]
+    for walk in walks {
+      let found = walk()
+      #expect(found == ["Ann", "Bo", "Cy"])
+      let before = fired()
+      #expect(walk() == found && walk() == found)
+      #expect(fired() == before)
+    }
+    try fillTables()
+    let before = fired()
+    for walk in walks { #expect(walk() == ["Ann", "Bo", "Cy"]) }
+    #expect(fired() == before)
+    withExtendedLifetime((sales, tower)) {}
+  }
+
   @Test func membersLiveAsLongAsTheirOwner() throws {
     var sales: Department? = try context.find(Department.self, "Sales")
     weak let member = sales?.employees.first { _ in true }

@@ -37,5 +37,5 @@ final class ReadCompoundPredicate: NSCompoundPredicate {
     return self === other || PredicateText.isSame(self, other)
   }
 
-  override var hash: Int { PredicateText.text(self).hashValue }
+  override var hash: Int { PredicateText.hash(self) }
 }

@@ -250,6 +250,8 @@ private struct CompactionTurn {
 
   func end() {
     if let place { InheritedDescriptors.forget(place) }
+    // Closing alone does not end it while a process that another thread is starting has the descriptor, too.
+    if !environment.options.isTemporary { _ = environment.file.system.unlockByte(descriptor, Self.byte) }
     _ = environment.file.system.close(descriptor)
     environment.endCompacting()
   }

@@ -19,6 +19,9 @@ struct LMDBVersion: Equatable, CustomStringConvertible {
     return LMDBVersion(major: Int(major), minor: Int(minor), patch: Int(patch))
   }()
 
+  /// In tests, what stands for ``library`` where files are about to be touched.
+  @TaskLocal static var standIn: LMDBVersion?
+
   var description: String { "\(major).\(minor).\(patch)" }
 
   /// Whether the library is known to refuse a value for a key under which it keeps the record of a keyspace.
@@ -30,7 +33,7 @@ struct LMDBVersion: Equatable, CustomStringConvertible {
   ///
   /// - Throws: ``StorageError`` `.unsupportedLibrary` that names both versions and the remedy.
   static func require(
-    headers: LMDBVersion = headers, library: LMDBVersion = library, path: String
+    headers: LMDBVersion = headers, library: LMDBVersion = standIn ?? library, path: String
   ) throws {
     if headers.isSupported && library.isSupported { return }
     throw StorageError(

@@ -92,8 +92,9 @@ extension Environment {
   /// Removes the store at `path`: both files, for good, whatever state they are in, and the files that it has taken the place of.
   ///
   /// - Throws: `.missing`; `.busy` when it is open in this process or another; `.aliased`, `.notADatabase` for what is
-  ///   no plain file; `.permission`.
+  ///   no plain file; `.permission`; `.unsupportedLibrary`.
   static func destroy(path: String, fileSystem: FileSystem = .system) throws {
+    try LMDBVersion.require(path: path)
     let file = try StoreFile(path, fileSystem)
     try SoleUse.run(file) { status in
       guard let status else { throw StorageError(ENOENT, "unlink", path: file.path) }
@@ -112,6 +113,7 @@ extension Environment {
   /// What is left is a file that LMDB could have made: opening it makes a new store of it, whereas an empty file is damage.
   /// - Throws: as `destroy`; `.missing` for a missing folder only.
   static func empty(path: String, fileSystem: FileSystem = .system) throws {
+    try LMDBVersion.require(path: path)
     let file = try StoreFile(path, fileSystem)
     guard let status = try file.status() else { return }
     try file.checkPlain(status)

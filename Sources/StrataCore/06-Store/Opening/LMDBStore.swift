@@ -11,6 +11,8 @@ public struct LMDBStoreOptions: Sendable {
   public var createsIfMissing = true
   /// Whether entities may have other hashes than the store's (rule 304).
   public var ignoresVersionHashes = false
+  /// Whether a model of the store's version stays in the store as it is, also where the opener's differs in what makes no version.
+  var leavesModel = false
   /// Whether the store may lie on a network file system.
   public var allowsNetworkFileSystem = false
   /// Whether the checksum of every row read is compared; without, it is only checked by ``StoreCheck``.

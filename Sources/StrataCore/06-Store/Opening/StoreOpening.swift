@@ -341,7 +341,9 @@ struct StoreOpening {
 
 extension StoreOpening {
   /// Whether the model goes into the store: one whose version is ignored is the opener's alone, and one that comes from the store is as the store has it.
-  private var keepsModel: Bool { !options.ignoresVersionHashes && options.carriedModel == nil }
+  private var keepsModel: Bool {
+    !options.ignoresVersionHashes && !options.leavesModel && options.carriedModel == nil
+  }
 
   /// The program's model, as it goes into a store.
   private struct OwnModel: Sendable {

@@ -19,6 +19,8 @@ public struct MigrationPermission: Sendable {
   var knowsSource = false
   /// Whether it is a copy that is migrated: what it loses, the original has.
   var isForCopy = false
+  /// Whether nothing may be lost, whatever the program knows.
+  var losesNothing = false
 
   /// Without anything, only what takes nothing away is done, and what the model's own `.xcdatamodeld` tells.
   public init(knownModels: [ManagedObjectModel] = [], permittedLosses: Set<String> = []) {

@@ -21,14 +21,24 @@ struct LMDBKind: StoreEngineKind {
     return url
   }
 
-  /// See `LMDBStore.init`.
-  /// - Throws: ``StorageError``, ``CoreDataError`` as `LMDBStore.init` does.
+  /// See `LMDBStore.init`. A program that ignores the store's version and writes has it brought to its own first (`LMDBStore.takeOver`).
+  /// - Throws: ``StorageError``, ``CoreDataError`` as `LMDBStore.init` and `LMDBStore.takeOver` do.
   func open(
     _ description: PersistentStoreDescription, schema: Schema, patience: Patience,
     for coordinator: PersistentStoreCoordinator
   ) throws -> any StoreEngine {
     var options = description.storeOptions
     options.patience = patience
+    if options.ignoresVersionHashes, !options.isReadOnly, keepsFiles,
+      !PersistentStoreDescription.isInMemory(description.url)
+    {
+      try LMDBStore.takeOver(
+        at: file(description), for: schema.model, configurationName: description.configuration,
+        options: options)
+      // Another program may have migrated it again since.
+      options.ignoresVersionHashes = false
+      options.leavesModel = true
+    }
     return try LMDBStore(
       url: storeType == .inMemory && LMDBStore.memoryName(description.url) == nil ? nil : description.url,
       schema: schema,
@@ -60,11 +70,21 @@ struct LMDBKind: StoreEngineKind {
     _ description: PersistentStoreDescription, to model: ManagedObjectModel,
     permission: MigrationPermission, patience: Patience
   ) throws {
+    try migrate(
+      description, to: model, permission: permission, patience: patience, progress: BatchProgress())
+  }
+
+  /// See `LMDBStore.migrate`.
+  /// - Throws: as `LMDBStore.migrate` does.
+  func migrate(
+    _ description: PersistentStoreDescription, to model: ManagedObjectModel,
+    permission: MigrationPermission, patience: Patience, progress: BatchProgress
+  ) throws {
     var options = description.storeOptions
     options.patience = patience
     try LMDBStore.migrate(
       at: file(description), to: model, configurationName: description.configuration,
-      permission: permission, options: options)
+      permission: permission, progress: progress, options: options)
   }
 
   /// See `LMDBStore.requireClosed(at:within:)`.

@@ -43,6 +43,13 @@ package protocol StoreEngineKind: Sendable {
     permission: MigrationPermission, patience: Patience
   ) throws
 
+  /// The same, and tells `progress` of the rows; ends when that is cancelled. The default looks at it before it begins.
+  /// - Throws: what the other throws; some error when `progress` was cancelled.
+  func migrate(
+    _ description: PersistentStoreDescription, to model: ManagedObjectModel,
+    permission: MigrationPermission, patience: Patience, progress: BatchProgress
+  ) throws
+
   /// Looks whether `migrate` would be refused because the store is in use, before stages begin whose handlers change it. The default finds nothing.
   ///
   /// - Throws: what `migrate` would throw.
@@ -81,6 +88,16 @@ extension StoreEngineKind {
   package var schemes: Set<String> { [] }
   package var needsURL: Bool { true }
   package var keepsFiles: Bool { false }
+
+  /// Migrates without a progress.
+  /// - Throws: what `migrate` throws; `CancellationError` when `progress` was cancelled before.
+  package func migrate(
+    _ description: PersistentStoreDescription, to model: ManagedObjectModel,
+    permission: MigrationPermission, patience: Patience, progress: BatchProgress
+  ) throws {
+    try progress.stopIfCancelled()
+    try migrate(description, to: model, permission: permission, patience: patience)
+  }
 
   /// Finds nothing.
   /// - Throws: nothing; other kinds do.

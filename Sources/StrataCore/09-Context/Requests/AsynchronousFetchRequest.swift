@@ -81,12 +81,10 @@ public final class AsynchronousFetchResult<Result: FetchRequestResult>: @uncheck
     fetchRequest = request
     managedObjectContext = context
     // Foundation's progress may be used from any thread.
-    let estimate = request.estimatedResultCount
-    let progress = Progress(totalUnitCount: estimate > 0 ? Int64(estimate) : -1)
+    let progress = Progress.ofFetch(estimatedCount: request.estimatedResultCount)
     self.progress = progress
     let box = ProgressBox(progress)
     monitor = FetchMonitor { count in box.progress.completedUnitCount = Int64(count) }
-    progress.isCancellable = true
     progress.cancellationHandler = { [monitor] in monitor.stop() }
   }
 
@@ -115,11 +113,25 @@ public final class AsynchronousFetchResult<Result: FetchRequestResult>: @uncheck
     let wasCancelled = monitor.wasStopped || progress.isCancelled
     self.outcome = wasCancelled ? .failure(CancellationError()) : outcome
     guard !wasCancelled, case .success(let found) = outcome else { return }
-    let count = Result.fetchResultType == .count ? found.first as? Int ?? 0 : found.count
+    progress.endFetch(
+      count: Result.fetchResultType == .count ? found.first as? Int ?? 0 : found.count)
+  }
+}
+
+extension Progress {
+  /// The progress of a fetch of about so many rows; 0 when it is unknown.
+  package static func ofFetch(estimatedCount: Int) -> Progress {
+    let progress = Progress(totalUnitCount: estimatedCount > 0 ? Int64(estimatedCount) : -1)
+    progress.isCancellable = true
+    return progress
+  }
+
+  /// The fetch has found so many rows.
+  package func endFetch(count: Int) {
     // Foundation on Linux traps where a total becomes zero at once; of an unknown one it may.
-    if count == 0 { progress.totalUnitCount = -1 }
-    progress.totalUnitCount = Int64(count)
-    progress.completedUnitCount = Int64(count)
+    if count == 0 { totalUnitCount = -1 }
+    totalUnitCount = Int64(count)
+    completedUnitCount = Int64(count)
   }
 }
 

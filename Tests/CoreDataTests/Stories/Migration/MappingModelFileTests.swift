@@ -206,6 +206,22 @@ struct MappingModelFileTests {
     #expect(NSMappingModel(contentsOf: nil) == nil)
   }
 
+  @Test("Two that are read from one file are equal by value; one with another expression or entity is not")
+  func equality() throws {
+    let url = try write(source(archive(path("source", "name"))))
+    let (first, second) = (
+      try #require(NSMappingModel(contentsOf: url)), try #require(NSMappingModel(contentsOf: url))
+    )
+    #expect(first !== second && first == second && first.hash == second.hash)
+    #expect(first.entityMappings == second.entityMappings)
+    let other = try write(source(archive(path("source", "legs"))), as: "Other.xcmappingmodel")
+    #expect(try #require(NSMappingModel(contentsOf: other)) != first)
+    let again = try write(source(archive(path("source", "name"))), as: "Again.xcmappingmodel")
+    #expect(NSMappingModel(contentsOf: again) == first)
+    second.entityMappings[0].name = "other"
+    #expect(first != second)
+  }
+
   @Test("A store is migrated by it: expressions, a policy by name, a filter, relationships")
   func migrated() throws {
     _ = try write(source(archive(path("source", "name"))))

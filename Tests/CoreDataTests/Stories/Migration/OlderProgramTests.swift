@@ -160,4 +160,105 @@ struct OlderProgramTests {
     copy.permittedLosses = []
     #expect(copy.permittedLosses == [] && copy.options["StrataPermittedLosses"] == nil)
   }
+
+  // MARK: Versions beside the model
+
+  /// Writes a version of a model bundle, and makes it the current one.
+  private func write(_ version: String, _ attributes: String...) throws {
+    let bundle = folder.appendingPathComponent("Log.xcdatamodeld")
+    let url = bundle.appendingPathComponent("\(version).xcdatamodel")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    let entity = attributes.map { #"<attribute name="\#($0)" optional="YES" attributeType="String"/>"# }
+      .joined()
+    let text =
+      #"<model type="com.apple.IDECoreDataModeler.DataModel"><entity name="Flight">\#(entity)</entity></model>"#
+    try Data(text.utf8).write(to: url.appendingPathComponent("contents"))
+    let current =
+      #"<plist version="1.0"><dict><key>_XCCurrentVersionName</key><string>\#(version).xcdatamodel</string></dict></plist>"#
+    try Data(current.utf8).write(to: bundle.appendingPathComponent(".xccurrentversion"))
+  }
+
+  @Test(
+    "rule 306: an attribute with values is dropped where the .xcdatamodeld has the version that the store is of",
+    arguments: ["container", "coordinator"])
+  func versionsBeside(who: String) throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let bundle = folder.appendingPathComponent("Log.xcdatamodeld")
+    func model() throws -> NSManagedObjectModel { try #require(NSManagedObjectModel(contentsOf: bundle)) }
+    try write("Log", "number", "remark")
+    try load(try model()) { context in
+      let flight = NSEntityDescription.insertNewObject(forEntityName: "Flight", into: context)
+      flight.setValue("LH 1", forKey: "number")
+      flight.setValue("on time", forKey: "remark")
+      try context.save()
+    }
+    try write("Log 2", "number")
+    // The same model from code has nothing beside it.
+    let alone = NSManagedObjectModel()
+    alone.entities = [Self.entity("Flight", "number")]
+    let before = try Data(contentsOf: url)
+    do {
+      try load(alone) { _ in }
+      Issue.record("the remarks are gone")
+    } catch let error as NSError {
+      #expect(error.code == NSMigrationMissingSourceModelError)
+      #expect(error.localizedDescription.contains("Flight.remark (1 object)"), "\(error)")
+    }
+    #expect(try Data(contentsOf: url) == before)
+    if who == "container" {
+      #expect(try load(try model()) { try count($0, "Flight") } == 1)
+    } else {
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try model())
+      let store = try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+        options: [
+          NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
+        ])
+      try coordinator.remove(store)
+    }
+    let entities = try #require(
+      try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url)[
+        NSStoreModelVersionHashesKey] as? [String: Data])
+    #expect(try entities == model().entityVersionHashesByName)
+    #expect(FileManager.default.fileExists(atPath: url.path + "-before-1"))
+  }
+
+  // MARK: Ignoring the version
+
+  @Test(
+    "An older program that ignores the version may read, and may not write where something would be lost"
+  )
+  func ignoringTheVersion() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try fill()
+    let before = try Data(contentsOf: url)
+    func flights(_ more: [String: Any]) throws -> Int {
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Self.one())
+      let store = try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+        options: [NSIgnorePersistentStoreVersioningOption: true].merging(more) { $1 })
+      defer { try? coordinator.remove(store) }
+      let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+      context.persistentStoreCoordinator = coordinator
+      return try context.performAndWait { try count(context, "Flight") }
+    }
+    let migrating = [
+      NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
+    ]
+    for (options, code) in [
+      ([:], NSPersistentStoreIncompatibleVersionHashError), (migrating, NSMigrationMissingSourceModelError),
+    ] {
+      do {
+        _ = try flights(options)
+        Issue.record("a program that knows no legs may write: \(options)")
+      } catch let error as NSError {
+        #expect(error.code == code && error.domain == NSCocoaErrorDomain)
+        #expect(error.localizedDescription.contains("Leg (500 objects)"), "\(error)")
+      }
+      #expect(try Data(contentsOf: url) == before)
+    }
+    #expect(try flights([NSReadOnlyPersistentStoreOption: true]) == 10)
+    #expect(try Data(contentsOf: url) == before)
+    #expect(try load(Self.two()) { try count($0, "Leg") } == 500)
+  }
 }

@@ -285,4 +285,81 @@ struct PlainMigrationTests {
     model.entityMappings = [mapping, removal]
     #expect(Set(model.entityMappingsByName.keys) == ["Bird->Owl", "Bird->"])
   }
+
+  // MARK: Cancelled early
+
+  private static func copying() -> NSMappingModel {
+    let mapping = NSEntityMapping()
+    mapping.name = "Bird"
+    mapping.mappingType = .copyEntityMappingType
+    mapping.sourceEntityName = "Bird"
+    mapping.destinationEntityName = "Bird"
+    let mappings = NSMappingModel()
+    mappings.entityMappings = [mapping]
+    return mappings
+  }
+
+  private static func inferred() throws -> NSMappingModel {
+    try NSMappingModel.inferredMappingModel(
+      forSourceModel: model("name"), destinationModel: model("name", "song"))
+  }
+
+  /// Migrates the filled store to a new one. It throws `refusal`, and the folder has the files that it had.
+  private func expectCancelled(_ manager: NSMigrationManager, _ mappings: NSMappingModel, _ refusal: Refusal)
+    throws
+  {
+    let before = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    #expect(throws: refusal) {
+      try manager.migrateStore(
+        from: url, sourceType: NSSQLiteStoreType, with: mappings,
+        toDestinationURL: folder.appendingPathComponent("New.sqlite"), destinationType: NSSQLiteStoreType)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == before)
+  }
+
+  @Test(
+    "rule 309: cancelled before it begins, a migration throws that error and makes no file",
+    arguments: [true, false])
+  func cancelledBefore(isInferred: Bool) throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try fill()
+    let manager = NSMigrationManager(
+      sourceModel: Self.model("name"), destinationModel: Self.model("name", "song"))
+    manager.cancelMigrationWithError(Refusal(reason: "too early"))
+    let mappings = isInferred ? try Self.inferred() : Self.copying()
+    try expectCancelled(manager, mappings, Refusal(reason: "too early"))
+    // Reset, it migrates.
+    manager.reset()
+    let there = folder.appendingPathComponent("New.sqlite")
+    try manager.migrateStore(
+      from: url, sourceType: NSSQLiteStoreType, with: mappings, toDestinationURL: there,
+      destinationType: NSSQLiteStoreType)
+    let count = try open(Self.model("name", "song"), there) {
+      try $0.count(for: NSFetchRequest<NSManagedObject>(entityName: "Bird"))
+    }
+    #expect(count == 1)
+  }
+
+  /// Cancels when it is asked for its model the second time.
+  private final class HesitatingManager: NSMigrationManager {
+    var asked = 0
+
+    override var destinationModel: NSManagedObjectModel {
+      asked += 1
+      if asked == 2 { cancelMigrationWithError(Refusal(reason: "on second thoughts")) }
+      return super.destinationModel
+    }
+  }
+
+  @Test("rule 309: cancelled while it infers, a migration throws that error and leaves no file")
+  func cancelledMeanwhile() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try fill()
+    let manager = HesitatingManager(
+      sourceModel: Self.model("name"), destinationModel: Self.model("name", "song"))
+    let mappings = try Self.inferred()
+    manager.asked = 0
+    try expectCancelled(manager, mappings, Refusal(reason: "on second thoughts"))
+    #expect(manager.asked >= 2)
+  }
 }

@@ -158,4 +158,24 @@ struct CompactionFailureTests {
       again.close()
     }
   }
+
+  @Test("a process that is started meanwhile has the descriptor for a moment, and keeps nobody away")
+  func copiedDescriptors() throws {
+    let copies = Mutex<[Int32]>([])
+    defer { for copy in copies.withLock({ $0 }) { close(copy) } }
+    var options = EnvironmentOptions.compacted()
+    options.fileSystem.close = { [close = options.fileSystem.close] descriptor in
+      copies.withLock { $0.append(dup(descriptor)) }
+      return close(descriptor)
+    }
+    try withEnvironment(options) { environment in
+      _ = try CompactedStore.fill(environment, count: 400, keeping: 20)
+      copies.withLock { copies in
+        for copy in copies { close(copy) }
+        copies = []
+      }
+      for _ in 0..<3 { _ = try environment.compact() }
+      #expect(copies.withLock { $0.count } >= 3)
+    }
+  }
 }

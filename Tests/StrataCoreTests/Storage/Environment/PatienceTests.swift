@@ -60,6 +60,22 @@ import Testing
     let patience = Patience(.milliseconds(200))
     #expect(try storageError { try open(path, "text", patience).close() }.kind == .busy)
     #expect(patience.vainWaits == 1 && patience.left == .zero)
+    // An older version: opening says so without a wait, the migration waits once.
+    let wider = Self.model("title")
+    wider.entities[0].properties.append(AttributeDescription("more", .string))
+    var options = LMDBStoreOptions()
+    let opening = Patience(.seconds(3_600))
+    options.patience = opening
+    let (url, schema) = (URL(fileURLWithPath: path), try wider.schema())
+    let misfit = #expect(throws: CoreDataError.self) {
+      try LMDBStore(url: url, schema: schema, options: options).close()
+    }
+    #expect(misfit?.code == .persistentStoreIncompatibleVersionHash)
+    #expect(opening.vainWaits == 0 && opening.left > .zero)
+    let migrating = Patience(.milliseconds(200))
+    options.patience = migrating
+    #expect(try storageError { try LMDBStore.migrate(at: url, to: wider, options: options) }.kind == .busy)
+    #expect(migrating.vainWaits == 1 && migrating.left == .zero)
   }
 
   @Test func waitsAreTakenFromOneSum() throws {

@@ -206,16 +206,15 @@ struct BatchSettling {
       seen.formUnion(groups)
       claimed.formUnion(keys)
       if waits {
+        // The record that it waits for may come to have values of rows behind it.
+        if isPartial(row) { return try addAlone(rows, transaction) }
         later.append(row)
       } else if keys.count > 1 {
         throw try refusal(.severalRecords, row, found, transaction.read)
       } else if let key = keys.first {
         try requirePlace(row, found, transaction.read)
         // Then it depends on the record's own values whether others are in the way.
-        if try isPartial(row, key, transaction.read) {
-          for row in rows { try addAlone(row, transaction) }
-          return []
-        }
+        if try isPartial(row, key, transaction.read) { return try addAlone(rows, transaction) }
         updates.append((row, key))
       } else {
         inserts.append(row)
@@ -248,6 +247,12 @@ struct BatchSettling {
   }
 
   // MARK: One by one
+
+  /// Adds them in their order; returns that none is left.
+  private mutating func addAlone(_ rows: [Row], _ transaction: borrowing WriteTransaction) throws -> [Row] {
+    for row in rows { try addAlone(row, transaction) }
+    return []
+  }
 
   private mutating func addAlone(_ row: Row, _ transaction: borrowing WriteTransaction) throws {
     var rows = [row]
@@ -296,10 +301,16 @@ struct BatchSettling {
 
   /// Whether only some of the values of a constraint come from the row, and the others are the record's.
   private func isPartial(_ row: Row, _ key: UInt64, _ transaction: borrowing ReadTransaction) throws -> Bool {
-    let given = row.given
-    let own = schema.entities[try stored(key, transaction).entity].indexes
-    return own.contains { index in
-      index.isUnique && index.slots.intersects(given) && index.slots.intersection(given) != index.slots
+    isPartial(row, try stored(key, transaction).entity)
+  }
+
+  /// The same for whatever record it will be.
+  private func isPartial(_ row: Row) -> Bool { entity.subtree.contains { isPartial(row, $0) } }
+
+  private func isPartial(_ row: Row, _ number: Int) -> Bool {
+    schema.entities[number].indexes.contains { index in
+      index.isUnique && index.slots.intersects(row.given)
+        && index.slots.intersection(row.given) != index.slots
     }
   }
 
