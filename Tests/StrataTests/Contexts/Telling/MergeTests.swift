@@ -213,6 +213,28 @@ struct MergeTests {
     #expect(reader.registeredObject(for: unknown.objectID) == nil)
   }
 
+  @Test(
+    "rule 172: a merge that comes late leaves alone what this context has saved and refreshed since",
+    arguments: [true, false])
+  func lateMergeOfARefreshedObject(refreshesAll: Bool) throws {
+    let entry = Entry.make("Bells", in: writer)
+    try writer.save()
+    let caught = Log<Notification>()
+    let token = NotificationCenter.default.addObserver(forName: .didSave, object: writer, queue: nil) {
+      caught.add($0)
+    }
+    defer { NotificationCenter.default.removeObserver(token) }
+    entry.notes = "theirs"
+    try writer.save()
+    let mine = try reader.entry("Bells")
+    mine.rating = 5
+    try reader.save()
+    if refreshesAll { reader.refreshAllObjects() } else { reader.refresh(mine, mergeChanges: false) }
+    reader.mergeChanges(fromContextDidSave: try #require(caught.first))
+    let found = try #require(try reader.existingObject(with: mine.objectID) as? Entry)
+    #expect(found.rating == 5 && mine.rating == 5 && mine.notes == "theirs")
+  }
+
   @Test("rules 120, 181: did-merge-IDs reports inserts, updates, refreshes and deletions")
   func didMergeTellsOfEverything() throws {
     let entries = ["a", "b", "c"].map { Entry.make($0, in: writer) }

@@ -308,6 +308,8 @@ final class ReferenceContext {
       // What was edited while it was gone counts again.
       if !object.edits.isEmpty { object.isUpdated = true }
     }
+    // It reads its row when it is used: the reported one may be older than what this context has saved.
+    if object.isFault, object.snapshot == nil { return }
     object.dropSettledEdits()
     object.take(row)
   }
