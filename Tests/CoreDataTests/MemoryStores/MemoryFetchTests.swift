@@ -210,7 +210,7 @@ struct MemoryFetchTests {
   ) async throws -> Ending {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = shelf.coordinator
-    // Written before the block of the fetch runs, on the same queue.
+    // Unsafe: written on the context's queue before the block of the fetch runs there, which reads it.
     nonisolated(unsafe) var totalBefore: Int64?
     return try await withCheckedThrowingContinuation { continuation in
       context.performAndWait {

@@ -4,7 +4,7 @@ import Testing
 /// What observers know by the time a child's save returns.
 @Suite("A child's save inside of a block of its parent")
 struct ChildSaveTellingTests {
-  /// Everything is posted on the thread that runs the test.
+  // Unchecked: contexts post on the thread that runs the test.
   private final class Heard: @unchecked Sendable { var lines: [String] = [] }
 
   @Test(

@@ -174,13 +174,7 @@ struct PlainMigrationTests {
   func subclasses() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     try fill()
-    let mapping = NSEntityMapping()
-    mapping.name = "Bird"
-    mapping.mappingType = .copyEntityMappingType
-    mapping.sourceEntityName = "Bird"
-    mapping.destinationEntityName = "Bird"
-    let mappings = NSMappingModel()
-    mappings.entityMappings = [mapping]
+    let mappings = Self.copying()
     let new = Self.model("name", "song")
     func names(_ url: URL) throws -> [String] {
       try open(new, url) { context in
