@@ -7,7 +7,8 @@ import TortureKit
 ///
 /// `STRATA_SEED=n STRATA_TREE_STEPS=n swift test --filter TreeStressTests` repeats one seed.
 struct TreeStressTests {
-  @Test("a tree of contexts and its store agree with layered dictionaries", arguments: TortureSettings.seeds)
+  @Test(
+    "a tree of contexts and its store agree with layered dictionaries", arguments: TortureSettings.treeSeeds)
   func treeAgreesWithLayeredDictionaries(seed: UInt64) throws {
     try Self.run(seed: seed, steps: TortureSettings.treeSteps, kinds: [.privateQueue, .confinement])
   }
@@ -20,7 +21,7 @@ struct TreeStressTests {
 
   @Test(
     "rules 170, 240: the same with undo managers: what is undone and done again has changed nothing",
-    arguments: TortureSettings.seeds)
+    arguments: TortureSettings.treeSeeds)
   func treeWithUndo(seed: UInt64) throws {
     try Self.run(
       seed: seed, steps: TortureSettings.treeSteps, kinds: [.privateQueue, .confinement], undoes: true)

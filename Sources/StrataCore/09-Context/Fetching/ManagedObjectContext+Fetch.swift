@@ -108,6 +108,7 @@ extension ManagedObjectContext {
         if known.state.contains(.rowGone) { throw missing(id) }
         if known.state.contains(.inserted) { return known }
         if !known.isFault || (known.snapshot != nil && stalenessInterval < 0) { return known }
+        if !known.state.isDisjoint(with: .anyDeleted) { return try existing(deleted: known) }
       }
       if let found = unsavedRow(place.table(id), id.primaryKey) {
         guard found.row.kind != .delete, let object = self.object(for: found.row, isOwn: found.isOwn) else {
@@ -136,6 +137,13 @@ extension ManagedObjectContext {
     withExtendedLifetime(kept) {}
     if isRead { tellRowRead(object, isAlone: true) }
     if object.isFault { try throwingFailures { object.fire() } }
+    return object
+  }
+
+  /// What is deleted here, and was not looked at before, is there until the deletion is saved.
+  private func existing(deleted object: ManagedObject) throws -> ManagedObject {
+    try throwingFailures { object.fire() }
+    if object.state.contains(.rowGone) { throw missing(object.objectID) }
     return object
   }
 

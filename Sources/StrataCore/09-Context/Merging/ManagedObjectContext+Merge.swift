@@ -232,7 +232,7 @@ extension ManagedObjectContext {
     let known = mergeTarget(key, bound, table)
     guard case .row(let row) = newestRow(key, bound, store.binding, told, known) else { return }
     if let known {
-      take(row, known, told)
+      take(row, known, isTold: told != nil)
     } else {
       let object = makeObject(key, row.row, bound, table)
       object.readAt = SnapshotClock.now
@@ -265,7 +265,7 @@ extension ManagedObjectContext {
       return
     }
     if notesRow, row.unsaved == nil { strata.knownRows.note(row.row, of: bound, key) }
-    if let known, take(row, known, told) { merged.refreshed.insert(id) }
+    if let known, take(row, known, isTold: told != nil) { merged.refreshed.insert(id) }
   }
 
   /// The row of `object` has changed elsewhere and cannot be read: an object in use goes on showing what it shows, a fault reads the row
@@ -274,14 +274,18 @@ extension ManagedObjectContext {
     if object.isFault, object.state.isDisjoint(with: .received) { object.snapshot = nil }
   }
 
-  /// A newer row for a registered object, `told` in a notice or read now. True when the object was in use and now shows something else.
+  /// A newer row for a registered object. True when the object was in use and now shows something else.
+  /// - Parameter isTold: whether a notice has told of it; otherwise it was read now.
   @discardableResult
-  private func take(_ row: MergedRow, _ object: ManagedObject, _ told: ToldRow?) -> Bool {
+  private func take(_ row: MergedRow, _ object: ManagedObject, isTold: Bool) -> Bool {
     if let old = object.snapshot {
-      if old.base == row.row.base { return false }
-      // Versions count stored rows.
-      let isStored = row.unsaved == nil && !object.state.contains(.unsavedRow)
-      if isStored, old.version >= row.row.version { return false }
+      // A row that was read now is there, whatever was said before.
+      if isTold || !object.state.contains(.rowGone) {
+        if old.base == row.row.base { return false }
+        // Versions count stored rows.
+        let isStored = row.unsaved == nil && !object.state.contains(.unsavedRow)
+        if isStored, old.version >= row.row.version { return false }
+      }
       // It is based on a row that this context is handing down, which is newer than any that a merge can report.
       if object.state.contains(.unsavedRow), saving.isFrozen, strata.isHandingDown(object) {
         if saving.flight != nil { saving.mergedMeanwhile.append(object) }
@@ -290,7 +294,7 @@ extension ManagedObjectContext {
     }
     if object.state.contains(.rowGone) { bringBack(object) }
     // Nothing tells whether a reported row is the newest one, and of what this context has saved itself it gets no report: a fault without a row reads it.
-    if object.snapshot == nil, object.isFault, let told, told.row.base == row.row.base {
+    if object.snapshot == nil, object.isFault, isTold {
       if !object.state.isDisjoint(with: .ownChange) { unpublished.objects.append(object) }
       return false
     }

@@ -109,7 +109,7 @@ extension ManagedObjectContext {
       // What becomes of a change whose row is gone, the save finds out.
       guard let found = try rowBeneath(change) else { return false }
       if found.isStored, change.isBaseStored { return found.row.version != change.base?.version }
-      return found.row.base != change.base?.base
+      return change.base.map { !change.isSame($0, found.row) } ?? true
     } catch {
       return true
     }

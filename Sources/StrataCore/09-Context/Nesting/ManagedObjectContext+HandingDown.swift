@@ -69,7 +69,7 @@ extension ManagedObjectContext {
     if !rows.isEmpty { saving.watch?.attempts += 1 }
     let dropped = try makeDelivery().hand(rows)
     for save in saves { save.adoptUnsaved(into: &outcome) }
-    outcome.notices = notices(of: rows)
+    outcome.notices = notices(of: rows.without(dropped))
     let gone = Set(dropped.compactMap { objects[$0] })
     if !gone.isEmpty {
       // The parent has deleted what was edited here: it stays deleted (rule 169).
@@ -255,6 +255,15 @@ struct Delivery: Sendable {
     }
     parent.scheduleMerge()
     return dropped
+  }
+}
+
+extension [StratumRow] {
+  /// The rows but those at `places`.
+  func without(_ places: [Int]) -> [StratumRow] {
+    if places.isEmpty { return self }
+    let places = Set(places)
+    return indices.lazy.filter { !places.contains($0) }.map { self[$0] }
   }
 }
 

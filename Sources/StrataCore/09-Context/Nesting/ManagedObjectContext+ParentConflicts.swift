@@ -56,7 +56,7 @@ extension ManagedObjectContext {
 
 extension StratumRow {
   /// Whether two rows of the record have the same values.
-  fileprivate func isSame(_ base: RowSnapshot, _ current: RowSnapshot?) -> Bool {
+  func isSame(_ base: RowSnapshot, _ current: RowSnapshot?) -> Bool {
     guard let current else { return false }
     if base.base == current.base { return true }
     var isSame = true

@@ -338,9 +338,10 @@ final class SaveFlight: @unchecked Sendable {
       rows += part.received
       places += part.received.map { _ in nil }
     }
-    dropped = Set(try delivery.hand(rows).compactMap { places[$0] })
+    let gone = try delivery.hand(rows)
+    dropped = Set(gone.compactMap { places[$0] })
     for part in parts { part.isWritten = true }
-    unsavedRows = rows
+    unsavedRows = rows.without(gone)
     ending = .saved
   }
 

