@@ -80,4 +80,34 @@ struct TakenBackTests {
     #expect(told.map(\.updatedIDs) == [[ann.objectID]])
     #expect(bob.managedObjectContext == nil)
   }
+
+  @Test(
+    "rule 169: an object that shows what a child had saved goes when the parent has dropped that",
+    arguments: [true, false])
+  func droppedRowsTakeTheirObjects(waits: Bool) async throws {
+    let top = store.context(.privateQueue)
+    let middle = ManagedObjectContext(.privateQueue, parent: top)
+    top.performAndWait { _ = top.make(Employee.self, "Bob") }
+    let bob = try middle.performAndWait {
+      let last = child(of: middle)
+      try last.find(Employee.self, "Bob").name = "Rob"
+      try last.find(Employee.self, "Ann").name = "Anna"
+      try last.save()
+      return try middle.find(Employee.self, "Rob")
+    }
+    top.performAndWait { top.rollback() }
+    if waits {
+      try middle.performAndWait { try middle.save() }
+    } else {
+      try await middle.saveAsynchronously()
+    }
+    let employees = FetchRequest<Employee>(entityName: "Employee")
+    try middle.performAndWait {
+      #expect(bob.managedObjectContext == nil && !middle.hasChanges)
+      let names = try middle.fetch(employees).names
+      #expect(names == ["Anna"])
+    }
+    let names = try top.performAndWait { try top.fetch(employees).names }
+    #expect(names == ["Anna"])
+  }
 }

@@ -41,6 +41,10 @@ struct SavingState {
   var lastInserted: Set<ManagedObject>?
   /// For objects whose row is gone and that are to be written again: the version their rows count on from.
   var lostVersions: [ManagedObjectID: UInt32] = [:]
+  /// The context's own last commit, by store.
+  private var commits: [Int: UInt64] = [:]
+  /// The context has saved to its parent.
+  private(set) var hasHandedDown = false
   /// A pinned context reads the newest commits for the moment: see `ManagedObjectContext.readingNewest(_:)`.
   var readsNewest = false
 
@@ -147,9 +151,23 @@ struct SavingState {
     return written
   }
 
+  mutating func noteOwn(_ notice: CommitNotice) {
+    if notice.hasWritten { commits[notice.storeIndex] = notice.commitNumber }
+  }
+
+  mutating func noteHandingDown() { hasHandedDown = true }
+
+  /// Whether the context has itself written to the store after that commit.
+  func hasWritten(after notice: CommitNotice) -> Bool {
+    commits[notice.storeIndex].map { $0 > notice.commitNumber } ?? false
+  }
+
   /// A store has written its part of a save that another store has refused: the attempt that ends the save tells of it.
   mutating func carry(_ part: SaveFlight.Part) {
-    if let notice = part.notice { carried.notices.append(notice) }
+    if let notice = part.notice {
+      carried.notices.append(notice)
+      noteOwn(notice)
+    }
     for entry in part.entries {
       switch entry.kind {
       case .insert: carried.inserted.append(entry.object)

@@ -100,12 +100,34 @@ extension ManagedObjectContext {
       mergeRelationships(notice, store, &merged)
       mergeResaved(notice, store, &merged)
     }
+    guard hasSavedSince(notice) else { return mergeRows(notice, places, binding, store, &merged) }
+    let ids = notice.changes.inserts[places.clamped(to: 0..<inserts)].compactMap { change in
+      binding.entities[change.entity].map { ManagedObjectID(token: $0.token, primaryKey: change.primaryKey) }
+    }
+    readingAhead(ids, ofUnknownRecords: true) {
+      mergeRows(notice, places, binding, store, &merged, isOlder: true)
+    }
+  }
+
+  /// Whether this context has itself saved after a commit that is merged only now: the newest row of a record that the commit inserted, or deleted, may be one that was saved here, of which no
+  /// notice tells.
+  private func hasSavedSince(_ notice: CommitNotice) -> Bool {
+    parent == nil ? saving.hasWritten(after: notice) : saving.hasHandedDown
+  }
+
+  /// - Parameter isOlder: The context may have saved the same records since.
+  private func mergeRows(
+    _ notice: CommitNotice, _ places: Range<Int>, _ binding: StoreBinding,
+    _ store: RegisteredStores.Registered,
+    _ merged: inout MergedIdentifiers, isOlder: Bool = false
+  ) {
+    let (inserts, updates) = (notice.changes.inserts.count, notice.changes.updates.count)
     for place in places {
       if place < inserts {
         let change = notice.changes.inserts[place]
         guard let bound = binding.entities[change.entity] else { continue }
         let told = ToldRow(row: change.row, isStored: notice.isStored)
-        mergeInsert(change.primaryKey, told, bound, store, &merged)
+        mergeInsert(change.primaryKey, told, bound, store, &merged, isOlder: isOlder)
       } else if place < inserts + updates {
         let change = notice.changes.updates[place - inserts]
         guard let bound = binding.entities[change.entity] else { continue }
@@ -114,7 +136,8 @@ extension ManagedObjectContext {
       } else {
         let change = notice.changes.deletes[place - inserts - updates]
         guard let bound = binding.entities[change.entity] else { continue }
-        mergeDelete(change.primaryKey, ofVersion: change.baseVersion, bound, store, &merged)
+        mergeDelete(
+          change.primaryKey, ofVersion: change.baseVersion, bound, store, &merged, isOlder: isOlder)
       }
     }
   }
@@ -226,10 +249,11 @@ extension ManagedObjectContext {
   /// Inserted elsewhere: always made known (rule 179), registered only while it is held (rule 176).
   func mergeInsert(
     _ key: UInt64, _ told: ToldRow?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
-    _ merged: inout MergedIdentifiers
+    _ merged: inout MergedIdentifiers, isOlder: Bool = false
   ) {
     let table = store.tables[bound.entity.hierarchyNumber]
     let known = mergeTarget(key, bound, table)
+    let told = isOlder && known == nil ? nil : told
     guard case .row(let row) = newestRow(key, bound, store.binding, told, known) else { return }
     if let known {
       take(row, known, isTold: told != nil)
@@ -337,7 +361,7 @@ extension ManagedObjectContext {
   /// whose row was, or is to be, written again after that deletion has outlived it (rule 199).
   func mergeDelete(
     _ key: UInt64, ofVersion version: UInt32?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
-    _ merged: inout MergedIdentifiers, byBatch: Bool = false
+    _ merged: inout MergedIdentifiers, byBatch: Bool = false, isOlder: Bool = false
   ) {
     merged.deleted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
     noteRow(key, bound, \.deleted)
@@ -347,7 +371,10 @@ extension ManagedObjectContext {
       // A context below has it all the same.
       if let found = unsavedRow(for: known), !found.isOwn, found.row.kind != .delete { return }
     }
-    if version == RowDeletion.anyVersion, !known.state.contains(.unsavedRow) {
+    // A fault without a row has no version to compare.
+    if version == RowDeletion.anyVersion || isOlder && known.snapshot == nil,
+      !known.state.contains(.unsavedRow)
+    {
       switch newestRow(key, bound, store.binding, nil, known) {
       case .gone: break
       case .row: return

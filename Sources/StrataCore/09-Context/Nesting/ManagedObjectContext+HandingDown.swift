@@ -70,6 +70,7 @@ extension ManagedObjectContext {
     let dropped = try makeDelivery().hand(rows)
     for save in saves { save.adoptUnsaved(into: &outcome) }
     outcome.notices = notices(of: rows.without(dropped))
+    outcome.dropped = dropped.filter { objects[$0] == nil }.map { rows[$0] }
     let gone = Set(dropped.compactMap { objects[$0] })
     if !gone.isEmpty {
       // The parent has deleted what was edited here: it stays deleted (rule 169).
@@ -85,6 +86,7 @@ extension ManagedObjectContext {
     guard let parent, let strata = ancestors.first else {
       trap("a context without a parent saves to its coordinator")
     }
+    saving.noteHandingDown()
     return Delivery(
       parent: parent, strata: strata, coordinator: coordinator, outlived: deletions.outlived,
       findConflicts: detectsConflictsWithParent ? { @Sendable in try self.findConflicts($0, in: $1) } : nil)
@@ -158,7 +160,12 @@ extension ManagedObjectContext {
   /// The objects of rows that children had saved, and that were handed down, show them as saved.
   private func settle(_ received: [(unsaved: StratumRow, row: RowSnapshot?)], into outcome: inout SaveOutcome)
   {
+    let dropped = Set(outcome.dropped.map(ObjectIdentifier.init))
     for (unsaved, row) in received {
+      if !dropped.isEmpty, dropped.contains(ObjectIdentifier(unsaved)) {
+        settle(dropped: unsaved)
+        continue
+      }
       // Children may have changed the record again since.
       let newest = strata.row(unsaved.table, unsaved.primaryKey) ?? unsaved
       guard let object = object(for: newest, isOwn: true) else { continue }
@@ -192,6 +199,19 @@ extension ManagedObjectContext {
       object.settleFastRow()
       if unsaved.kind == .insert { outcome.inserted.append(object) } else { outcome.updated.append(object) }
     }
+  }
+
+  /// What a child had saved of a record that the parent has deleted: an object that shows it goes, as one that was edited here does (rule 169).
+  private func settle(dropped unsaved: StratumRow) {
+    // What children have changed of it since, the next save finds out.
+    guard strata.row(unsaved.table, unsaved.primaryKey) == nil,
+      let binding = coordinator.binding(unsaved.bound.storeIndex),
+      let object = known(
+        unsaved.primaryKey, as: unsaved.bound,
+        in: stores.tables(for: binding).tables[unsaved.bound.hierarchyNumber])
+    else { return }
+    object.state.endReceived()
+    if object.state.isDisjoint(with: .ownChange) { dropVanished(object) }
   }
 
   /// A change that a child laid over a row on its way down, as a change of the row that is found below now.

@@ -232,16 +232,18 @@ extension ManagedObjectContext {
   // MARK: Merging
 
   /// Reads the rows that a merge will look at, in one request for each table of a far store, for the length of `body`.
-  func readingAhead(_ identifiers: [ManagedObjectID], _ body: () -> Void) {
+  func readingAhead(
+    _ identifiers: [ManagedObjectID], ofUnknownRecords: Bool = false, _ body: () -> Void
+  ) {
     var keys: [StratumLayer.Table: (binding: StoreBinding, keys: [UInt64])] = [:]
     for id in identifiers {
-      guard let place = locate(id), place.store.isFar,
-        let known = stores.tables(for: place.store).tables[place.bound.hierarchyNumber].object(
-          for: id.primaryKey)
-      else { continue }
+      guard let place = locate(id), place.store.isFar else { continue }
+      let known = stores.tables(for: place.store).tables[place.bound.hierarchyNumber].object(
+        for: id.primaryKey)
+      if known == nil, !ofUnknownRecords { continue }
       let table = StratumLayer.Table(storeIndex: place.store.index, hierarchy: place.bound.hierarchyNumber)
       // Layers below are looked at before the store: what they have is not read ahead (contexts 4).
-      if known.state.contains(.unsavedRow) || unsavedRow(table, id.primaryKey) != nil { continue }
+      if known?.state.contains(.unsavedRow) == true || unsavedRow(table, id.primaryKey) != nil { continue }
       keys[table, default: (place.store, [])].keys.append(id.primaryKey)
     }
     if keys.isEmpty { return body() }

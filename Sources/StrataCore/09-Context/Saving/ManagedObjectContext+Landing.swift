@@ -155,6 +155,7 @@ extension ManagedObjectContext {
     }
     var outcome = SaveOutcome()
     outcome.received = flight.parts.flatMap(\.receivedRows)
+    outcome.dropped = flight.droppedRows
     let hasReceived = !outcome.received.isEmpty
     settleReceived(&outcome)
     letGo(deleted: outcome.deleted)
@@ -164,7 +165,10 @@ extension ManagedObjectContext {
     if changes.deletedCount == 0, strata.isEmpty { deletions.linked = [] }
     if changes.deletedCount == 0 { deletions.takenOut = [:] }
     outcome.notices = parent == nil ? flight.parts.compactMap(\.notice) : notices(of: flight.unsavedRows)
-    for notice in outcome.notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
+    for notice in outcome.notices {
+      if parent == nil { saving.noteOwn(notice) }
+      if notice.hasMoreThanWasSaid { takeDerived(notice) }
+    }
     forgetMembers(left: outcome.notices)
     if !outcome.notices.isEmpty { statistics.saves += 1 }
     assertInvariants()

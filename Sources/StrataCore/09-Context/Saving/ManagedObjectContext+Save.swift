@@ -140,6 +140,8 @@ extension ManagedObjectContext {
     var insertedIDs: [ManagedObjectID] = []
     /// What children had saved before, with the rows as they are saved now.
     var received: [(unsaved: StratumRow, row: RowSnapshot?)] = []
+    /// Those of them that the parent has deleted, and dropped.
+    var dropped: [StratumRow] = []
     /// What the did-save notifications carry, when it could be made while the store was writing.
     var sets: DidSaveSets?
 
@@ -227,6 +229,7 @@ extension ManagedObjectContext {
         let notice = try commit(save, &outcome)
         save.notice = notice
         outcome.notices.append(notice)
+        saving.noteOwn(notice)
         if notice.hasWritten { written.append(save) }
       } catch {
         // What the merge policy, hooks and validation change of it from now on is to be saved as well.

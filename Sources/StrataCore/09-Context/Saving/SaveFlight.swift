@@ -111,6 +111,8 @@ final class SaveFlight: @unchecked Sendable {
   private(set) var sets: DidSaveSets?
   /// Places, among all entries, of changes to what the parent has deleted.
   private(set) var dropped: Set<Int> = []
+  /// What children had saved of such.
+  private(set) var droppedRows: [StratumRow] = []
   private(set) var unsavedRows: [StratumRow] = []
   /// Edited objects whose rows a batch has deleted, when the flight began.
   private(set) var outlivedDeletions: Set<StratumLayer.Place> = []
@@ -341,6 +343,7 @@ final class SaveFlight: @unchecked Sendable {
     let gone = try delivery.hand(rows)
     dropped = Set(gone.compactMap { places[$0] })
     for part in parts { part.isWritten = true }
+    droppedRows = gone.filter { places[$0] == nil }.map { rows[$0] }
     unsavedRows = rows.without(gone)
     ending = .saved
   }
@@ -394,6 +397,7 @@ final class SaveFlight: @unchecked Sendable {
     landedAs = []
     locked = []
     unsavedRows = []
+    droppedRows = []
     Garbage.release(old, count: count)
     isLanded = true
   }

@@ -77,15 +77,16 @@ struct LateDeletionTests {
     let deletion = try deleteThere()
     entry.rating = 5
     try mine.save()
-    // A fault without a row cannot know that the notification is old.
-    mine.refresh(entry, mergeChanges: false)
-    mine.mergeChanges(fromContextDidSave: deletion)
-    #expect(entry.isDeleted)
-    mine.refresh(entry, mergeChanges: false)
-    #expect(try mine.existingObject(with: entry.objectID) === entry)
-    #expect(!entry.isDeleted && entry.rating == 5)
-    mine.delete(entry)
-    try mine.save()
+    // A fault without a row, in a context that has saved nothing since, cannot know that the notification is old.
+    let reader = store.context()
+    let known = try #require(reader.object(with: entry.objectID) as? Entry)
+    reader.mergeChanges(fromContextDidSave: deletion)
+    #expect(known.isDeleted)
+    reader.refresh(known, mergeChanges: false)
+    #expect(try reader.existingObject(with: entry.objectID) === known)
+    #expect(!known.isDeleted && known.rating == 5)
+    reader.delete(known)
+    try reader.save()
     #expect(try storedRatings() == [])
   }
 

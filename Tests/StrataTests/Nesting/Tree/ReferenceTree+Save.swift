@@ -15,8 +15,6 @@ struct ReferenceSave {
   var unchanged: Set<Int> = []
   /// Named in it although there was nothing left to delete.
   var deletedBefore: Set<Int> = []
-  /// Named in it although the parent has them not any more: what children had saved.
-  var droppedBelow: Set<Int> = []
   /// Saved as they were, and told of with their rows: whoever hands records to a parent hands these as well.
   var resavedRows: Set<Int> { isStored ? [] : unchanged }
   /// Whether rows travelled, and not only the notification's sets.
@@ -74,9 +72,9 @@ extension ReferenceNode {
     return result
   }
 
-  /// The parent has it not any more: an object that was edited here goes.
+  /// The parent has it not any more: its object goes.
   private func drop(_ number: Int, _ save: inout ReferenceSave) {
-    if leaves[number]?.own == .update { save.gone.append(number) } else { save.droppedBelow.insert(number) }
+    if leaves[number] != nil { save.gone.append(number) }
   }
 
   /// The store takes it.
@@ -172,7 +170,7 @@ extension ReferenceNode {
 
   /// Another context has saved. `hasRows`: the rows themselves travel, not only the names of the changed ones.
   func merge(_ save: ReferenceSave, hasRows: Bool) {
-    let resaved = hasRows ? save.resavedRows : save.unchanged.union(save.droppedBelow)
+    let resaved = hasRows ? save.resavedRows : save.unchanged
     for number in Set(save.written.keys).union(resaved).sorted() {
       guard let leaf = mergeTarget(number), let row = newest(number, save, hasRows: hasRows) else { continue }
       take(row, leaf, isTold: hasRows)
