@@ -42,6 +42,23 @@ struct TakenBackTests {
     #expect(throws: CoreDataError.self) { try root.existingObject(with: id) }
   }
 
+  @Test(
+    "rule 46: to ask for what the parent has deleted as well takes back no deletion: the record may come back"
+  )
+  func askingKeepsTheDeletion() throws {
+    let red = root.make(Label.self, "Red")
+    try root.save()
+    let child = child(of: root)
+    child.delete(child.object(with: red.objectID))
+    root.delete(red)
+    root.processPendingChanges()
+    #expect(throws: CoreDataError.self) { try child.existingObject(with: red.objectID) }
+    root.rollback()
+    try child.save()
+    try root.save()
+    #expect(try store.fresh { try $0.count(for: FetchRequest<Label>(entityName: "Label")) } == 0)
+  }
+
   @Test("rule 174: a deletion that the parent has rolled back is over when a merge finds the record")
   func recordIsBack() throws {
     let (mine, theirs) = (child(of: root), child(of: root))

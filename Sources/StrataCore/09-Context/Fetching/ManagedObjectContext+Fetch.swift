@@ -143,8 +143,10 @@ extension ManagedObjectContext {
   /// What is deleted here, and was not looked at before, is there until the deletion is saved.
   private func existing(deleted object: ManagedObject) throws -> ManagedObject {
     try throwingFailures { object.fire() }
-    if object.state.contains(.rowGone) { throw missing(object.objectID) }
-    return object
+    guard object.state.contains(.rowGone) else { return object }
+    // The deletion stays one to be saved: below, the record may come back.
+    object.state.regainRow()
+    throw missing(object.objectID)
   }
 
   private func missing(_ id: ManagedObjectID) -> CoreDataError {
