@@ -19,7 +19,8 @@ enum TortureSettings {
   static let kills = number("STRATA_KILLS") ?? 80
 
   /// Those of trees that one thread drives: the last ones have found differences.
-  static let treeSeeds = number("STRATA_SEED") == nil ? seeds + [7, 42, 132, 147, 292] : seeds
+  static let treeSeeds = number("STRATA_SEED") == nil ? seeds + [7, 42, 132, 147, 292, 364] : seeds
+
   /// `STRATA_TREE_STEPS=n`: how many steps each seed takes in a tree of contexts.
   static let treeSteps = number("STRATA_TREE_STEPS") ?? 800
   /// `STRATA_TREE_SECONDS=n`: how long each seed drives a tree of contexts from many threads at once.

@@ -20,18 +20,7 @@ struct LateDeletionTests {
 
   /// Deleted there; the notification is kept for later.
   private func deleteThere() throws -> Notification {
-    try catchingSave { theirs.delete(try theirs.entry("Bells")) }
-  }
-
-  private func catchingSave(_ edit: () throws -> Void) throws -> Notification {
-    let caught = Log<Notification>()
-    let token = NotificationCenter.default.addObserver(forName: .didSave, object: theirs, queue: nil) {
-      caught.add($0)
-    }
-    defer { NotificationCenter.default.removeObserver(token) }
-    try edit()
-    try theirs.save()
-    return try #require(caught.first)
+    try theirs.catchingSave { theirs.delete(try theirs.entry("Bells")) }
   }
 
   private func storedRatings() throws -> [Int16] { try store.context().entries().map(\.rating) }
@@ -55,7 +44,7 @@ struct LateDeletionTests {
   func objectToBeWrittenAnewOutlivesItsDeletion() throws {
     let surfer = Surfer.make("a", in: mine)
     try mine.save()
-    let deletion = try catchingSave {
+    let deletion = try theirs.catchingSave {
       theirs.delete(try theirs.existingObject(with: surfer.objectID))
       Surfer.make("taken", in: theirs)
     }
@@ -96,7 +85,7 @@ struct LateDeletionTests {
     let early = try #require(mine.object(with: new.objectID) as? Entry)
     #expect(early.location == nil)
     #expect(early.isDeleted)
-    mine.mergeChanges(fromContextDidSave: try catchingSave {})
+    mine.mergeChanges(fromContextDidSave: try theirs.catchingSave {})
     #expect(early.location == "new")
     #expect(!early.isDeleted)
     #expect(!mine.hasChanges)

@@ -14,18 +14,6 @@ struct LateMergeTests {
     reader = store.context()
   }
 
-  /// The did-save notification of what `body` saves in `context`.
-  private func save(_ context: ManagedObjectContext, _ body: () throws -> Void) throws -> Notification {
-    let caught = Log<Notification>()
-    let token = NotificationCenter.default.addObserver(forName: .didSave, object: context, queue: nil) {
-      caught.add($0)
-    }
-    defer { NotificationCenter.default.removeObserver(token) }
-    try body()
-    try context.save()
-    return try #require(caught.first)
-  }
-
   /// The ratings of the objects that `context` is told of as inserted while it merges.
   private func merge(_ notification: Notification, _ context: ManagedObjectContext) -> [Int16] {
     let ratings = Log<Int16>()
@@ -48,7 +36,7 @@ struct LateMergeTests {
     "rule 176: an insertion that is merged late makes no object of a record as it was before this context's own save"
   )
   func insertion() throws {
-    let report = try save(writer) { Entry.make("Bells", rating: 1, in: writer) }
+    let report = try writer.catchingSave { Entry.make("Bells", rating: 1, in: writer) }
     try rate(5, reader)
     #expect(merge(report, reader) == [5])
   }
@@ -56,7 +44,7 @@ struct LateMergeTests {
   @Test("rule 176: the same in a child, whose parent has saved what the child had saved")
   func insertionInChild() throws {
     let child = ManagedObjectContext(.confinement, parent: reader)
-    let report = try save(reader) { Entry.make("Bells", rating: 1, in: reader) }
+    let report = try reader.catchingSave { Entry.make("Bells", rating: 1, in: reader) }
     try rate(5, child)
     try reader.save()
     #expect(merge(report, child) == [5])
@@ -66,10 +54,26 @@ struct LateMergeTests {
     "rule 179: an insertion that is merged late makes no object of a record that this context has deleted since"
   )
   func insertionOfWhatIsDeleted() throws {
-    let report = try save(writer) { Entry.make("Bells", rating: 1, in: writer) }
+    let report = try writer.catchingSave { Entry.make("Bells", rating: 1, in: writer) }
     reader.delete(try reader.entry("Bells"))
     try reader.save()
     #expect(merge(report, reader) == [])
+  }
+
+  @Test(
+    "rule 172: a merge that comes late leaves alone what this context has saved and refreshed since",
+    arguments: [true, false])
+  func lateMergeOfARefreshedObject(refreshesAll: Bool) throws {
+    let entry = Entry.make("Bells", in: writer)
+    try writer.save()
+    let report = try writer.catchingSave { entry.notes = "theirs" }
+    let mine = try reader.entry("Bells")
+    mine.rating = 5
+    try reader.save()
+    if refreshesAll { reader.refreshAllObjects() } else { reader.refresh(mine, mergeChanges: false) }
+    reader.mergeChanges(fromContextDidSave: report)
+    let found = try #require(try reader.existingObject(with: mine.objectID) as? Entry)
+    #expect(found.rating == 5 && mine.rating == 5 && mine.notes == "theirs")
   }
 
   @Test(
@@ -80,7 +84,7 @@ struct LateMergeTests {
     try writer.save()
     let mine = try reader.entry("Bells")
     mine.rating = 5
-    let report = try save(writer) { writer.delete(try writer.entry("Bells")) }
+    let report = try writer.catchingSave { writer.delete(try writer.entry("Bells")) }
     reader.mergePolicy = MergePolicy.overwrite
     try reader.save()
     reader.refresh(mine, mergeChanges: false)

@@ -18,14 +18,7 @@ struct MergeTests {
 
   /// Saves the writer and merges its did-save notification into the reader.
   private func saveAndMerge() throws {
-    let caught = Log<Notification>()
-    let token = NotificationCenter.default.addObserver(forName: .didSave, object: writer, queue: nil) {
-      caught.add($0)
-    }
-    defer { NotificationCenter.default.removeObserver(token) }
-    try writer.save()
-    let notification = try #require(caught.first)
-    reader.mergeChanges(fromContextDidSave: notification)
+    reader.mergeChanges(fromContextDidSave: try writer.catchingSave())
   }
 
   @Test("rule 172: merging shows updated values, makes inserts known, deletes what was deleted")
@@ -213,28 +206,6 @@ struct MergeTests {
     #expect(reader.registeredObject(for: unknown.objectID) == nil)
   }
 
-  @Test(
-    "rule 172: a merge that comes late leaves alone what this context has saved and refreshed since",
-    arguments: [true, false])
-  func lateMergeOfARefreshedObject(refreshesAll: Bool) throws {
-    let entry = Entry.make("Bells", in: writer)
-    try writer.save()
-    let caught = Log<Notification>()
-    let token = NotificationCenter.default.addObserver(forName: .didSave, object: writer, queue: nil) {
-      caught.add($0)
-    }
-    defer { NotificationCenter.default.removeObserver(token) }
-    entry.notes = "theirs"
-    try writer.save()
-    let mine = try reader.entry("Bells")
-    mine.rating = 5
-    try reader.save()
-    if refreshesAll { reader.refreshAllObjects() } else { reader.refresh(mine, mergeChanges: false) }
-    reader.mergeChanges(fromContextDidSave: try #require(caught.first))
-    let found = try #require(try reader.existingObject(with: mine.objectID) as? Entry)
-    #expect(found.rating == 5 && mine.rating == 5 && mine.notes == "theirs")
-  }
-
   @Test("rules 120, 181: did-merge-IDs reports inserts, updates, refreshes and deletions")
   func didMergeTellsOfEverything() throws {
     let entries = ["a", "b", "c"].map { Entry.make($0, in: writer) }
@@ -360,16 +331,12 @@ struct MergeTests {
     let mine = try reader.entry("Bells")
     #expect(mine.rating == 3)
     let other = second.context()
-    let caught = Log<Notification>()
-    let token = NotificationCenter.default.addObserver(forName: .didSave, object: other, queue: nil) {
-      caught.add($0)
+    let report = try other.catchingSave {
+      try other.entry("Bells").rating = 5
+      Entry.make("new", in: other)
     }
-    defer { NotificationCenter.default.removeObserver(token) }
-    try other.entry("Bells").rating = 5
-    Entry.make("new", in: other)
-    try other.save()
     let recorder = NotificationRecorder(reader)
-    reader.mergeChanges(fromContextDidSave: try #require(caught.first))
+    reader.mergeChanges(fromContextDidSave: report)
     #expect(mine.rating == 5)
     #expect(recorder.all(.didMerge).first?.insertedIDs.count == 1)
     #expect(recorder.all(.didChange).first?.inserted.count == 1)
@@ -392,14 +359,7 @@ struct MergeTests {
     try writer.save()
     let mine = try reader.entry("Bells")
     _ = mine.rating
-    entry.rating = 5
-    let caught = Log<Notification>()
-    let token = NotificationCenter.default.addObserver(forName: .didSave, object: writer, queue: nil) {
-      caught.add($0)
-    }
-    defer { NotificationCenter.default.removeObserver(token) }
-    try writer.save()
-    let notification = try #require(caught.first)
+    let notification = try writer.catchingSave { entry.rating = 5 }
     reader.mergeChanges(fromContextDidSave: notification)
     let recorder = NotificationRecorder(reader)
     reader.mergeChanges(fromContextDidSave: notification)
