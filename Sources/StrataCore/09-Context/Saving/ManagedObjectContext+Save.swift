@@ -221,6 +221,7 @@ extension ManagedObjectContext {
     let saves = try throwingFailures { try makePendingSaves(beside: outcome.earlier.stores) }
     var written: [PendingSave] = []
     var isHandedOver = false
+    for save in saves { strata.noteRowsLeft(by: save.changes, in: save.store) }
     for save in saves where save.concernsStore {
       do {
         outcome.sets = nil

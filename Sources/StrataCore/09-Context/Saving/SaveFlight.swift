@@ -265,6 +265,7 @@ final class SaveFlight: @unchecked Sendable {
     var changes = try encode(part)
     changes.origin = author
     changes.checks = part.checks(beside: changes)
+    strata.noteRowsLeft(by: changes, in: part.store)
     if changes.isEmpty && !part.hasMetadata {
       part.resaved = changes.resaved
       part.isWritten = true

@@ -11,7 +11,7 @@ import Synchronization
 ///     current   ── what has been written, or merged
 ///     previous  ── the generation before
 ///
-/// Noted are updates, what batches delete, and what changes that are taken back were based on; of the last ones as many as two generations hold. When older ones have been forgotten, a
+/// Noted are updates, what batches delete, and what changes were based on that are taken back, or saved without a change of the row; of the last ones as many as two generations hold. When older ones have been forgotten, a
 /// row that is not known counts as known. Beyond a number of bytes only versions are kept, and no row that a child's edit could be based on.
 ///
 /// Used from any thread.
@@ -100,7 +100,7 @@ final class KnownRows: Sendable {
     change { $0.note(entry, bound.place(primaryKey)) }
   }
 
-  /// Notes what changes that are taken back were based on. A child may have edited a record above one of them: its edit is one of that stored row, and what another
+  /// Notes what changes were based on that are gone, and have not changed their rows. A child may have edited a record above one of them: its edit is one of that stored row, and what another
   /// context writes meanwhile is a conflict.
   func note(basesOf changes: [StratumRow]) {
     let entries = changes.suffix(2 * Self.generationSize).compactMap { change in
@@ -185,6 +185,18 @@ final class KnownRows: Sendable {
 }
 
 extension Strata {
+  /// A save leaves rows as they are of which nothing but to-many relationships or transient values has changed, or nothing at all. What those changes were based on is known,
+  /// and is noted before they are gone: a child may have edited the record above them, and its edit is one of that stored row.
+  func noteRowsLeft(by changes: ChangeSet, in store: StoreBinding) {
+    if !publishes || changes.touched.isEmpty && changes.resaved.isEmpty { return }
+    let layers = frozen
+    let left = [changes.touched, changes.resaved].joined().compactMap { touch -> StratumRow? in
+      guard let place = store.entities[touch.entity]?.place(touch.primaryKey) else { return nil }
+      return layers.lazy.compactMap { $0.row(place.table, place.primaryKey) }.last
+    }
+    if !left.isEmpty { knownRows.note(basesOf: left) }
+  }
+
   /// Runs `commit`, which writes `updates`. In a context that has children, or gets its first one meanwhile, what was written is known.
   func knowing(
     _ updates: [RowChange], in store: StoreBinding, _ commit: () throws -> CommitNotice
