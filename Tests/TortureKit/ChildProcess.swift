@@ -7,7 +7,8 @@ public final class ChildProcess {
   public let identifier: pid_t
   private var output: Int32
   private var rest = Data()
-  private var hasEnded = false
+  /// How it has ended, as `waitpid` tells it. Its number may be another process's from then on.
+  private var ending: Int32?
 
   /// Writes a program's text to `path`, from where it can be started.
   ///
@@ -75,7 +76,7 @@ public final class ChildProcess {
   }
 
   deinit {
-    if !hasEnded { kill() }
+    if ending == nil { kill() }
     close(output)
   }
 
@@ -157,7 +158,7 @@ public final class ChildProcess {
   /// Kills the child, which cannot do anything about it, and waits until it has ended; returns what `wait` does.
   @discardableResult
   public func kill() -> Int32 {
-    Foundation.kill(identifier, SIGKILL)
+    if ending == nil { Foundation.kill(identifier, SIGKILL) }
     return wait()
   }
 
@@ -170,16 +171,18 @@ public final class ChildProcess {
   /// Whether the child has ended, without waiting.
   public func isGone() -> Bool {
     var status: Int32 = 0
-    if !hasEnded, waitpid(identifier, &status, WNOHANG) == identifier { hasEnded = true }
-    return hasEnded
+    if ending == nil, waitpid(identifier, &status, WNOHANG) == identifier { ending = status }
+    return ending != nil
   }
 
   /// Waits until the child has ended; returns its exit code, or 128 and the signal that ended it.
   @discardableResult
   public func wait() -> Int32 {
-    var status: Int32 = 0
-    while waitpid(identifier, &status, 0) < 0 && errno == EINTR {}
-    hasEnded = true
+    var status = ending ?? 0
+    if ending == nil {
+      while waitpid(identifier, &status, 0) < 0 && errno == EINTR {}
+      ending = status
+    }
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
   }
 

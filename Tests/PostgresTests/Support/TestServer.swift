@@ -2,6 +2,8 @@ import Foundation
 import StrataCore
 import Testing
 
+@testable import StrataPostgres
+
 /// A PostgreSQL server of the tests' own: in a temporary folder, reached through a socket only. Started when it is first asked for; it ends with the
 /// test process, however that ends.
 final class TestServer: Sendable {
@@ -187,7 +189,7 @@ final class TestServer: Sendable {
 
   /// Fills the small disk to the last byte, or makes room again.
   func fillDisk(_ isFull: Bool) throws {
-    try orders.fileHandleForWriting.write(contentsOf: Data((isFull ? "fill\n" : "room\n").utf8))
+    try order(isFull ? "fill" : "room")
     let mark = folder.appendingPathComponent("filled").path
     let end = Date(timeIntervalSinceNow: 600)
     while FileManager.default.fileExists(atPath: mark) != isFull {
@@ -196,8 +198,16 @@ final class TestServer: Sendable {
     }
   }
 
+  /// Says what is to be done. Fails when nobody is there to do it.
+  private func order(_ text: String) throws {
+    try BrokenPipe.withoutSignal {
+      try orders.fileHandleForWriting.write(contentsOf: Data((text + "\n").utf8))
+    }
+  }
+
   private func restart(_ order: String) throws {
-    try orders.fileHandleForWriting.write(contentsOf: Data("\(order)\nbegin\n".utf8))
+    try self.order(order)
+    try self.order("begin")
     // The old one may still answer for a moment.
     Thread.sleep(forTimeInterval: 0.2)
     try waitUntilReady(nil)
