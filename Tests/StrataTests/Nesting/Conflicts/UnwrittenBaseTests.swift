@@ -59,7 +59,7 @@ struct UnwrittenBaseTests {
   @Test(
     "rules 62, 155: so it is after a save that does not stop", arguments: Change.allCases, [false, true])
   @MainActor func editedAboveInFlight(change: Change, isMadeByChild: Bool) async throws {
-    let main = ManagedObjectContext(.mainQueue, store.coordinator)
+    let main = ManagedObjectContext(.mainQueue, coordinator: store.coordinator)
     let child = ManagedObjectContext(.mainQueue, parent: main)
     try main.find(Employee.self, "Ann").level = 1
     try main.save()
