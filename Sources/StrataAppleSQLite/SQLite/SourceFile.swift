@@ -18,6 +18,8 @@ final class SourceFile {
   let database: SQLiteDatabase
   let path: String
   private let copy: TemporaryFolder?
+  private let file: SourceDescriptors.File
+  private var isClosed = false
   /// What the files were like, where nobody can be kept from writing them.
   private let marks: [FileMark]?
 
@@ -27,14 +29,19 @@ final class SourceFile {
     // SQLite finds the log of a file beside the file itself, and not beside a link that leads to it.
     let path = Self.resolved(link)
     self.path = path
+    guard let file = SourceDescriptors.File(path) else { throw AppleStoreError.system(errno, path) }
+    self.file = file
+    SourceDescriptors.begin(file)
+    var isOpen = false
+    defer { if !isOpen { SourceDescriptors.end(file) } }
     for suffix in ["-wal", "-journal"] { try Self.requirePlain(path + suffix) }
     let log = FileMark(path + "-wal")
     let journal = FileMark(path + "-journal")
     let isShared = FileMark(path + "-shm") != nil
     let hasLog = (log?.length ?? 0) > 0
-    let mode = try Self.journalMode(path)
+    let mode = try Self.journalMode(path, file)
     if (journal?.length ?? 0) > 0 || hasLog && !isShared || isShared && log == nil {
-      (database, copy) = try Self.openCopy(path)
+      (database, copy) = try Self.openCopy(path, file)
       marks = nil
     } else if mode == .log && !hasLog && !isShared {
       marks = FileMark.all(path)
@@ -46,9 +53,10 @@ final class SourceFile {
         database = try Self.open(Self.uri(path) + "?mode=ro", name: path)
         copy = nil
       } catch let error as AppleStoreError where error.kind == .permission {
-        (database, copy) = try Self.openCopy(path)
+        (database, copy) = try Self.openCopy(path, file)
       }
     }
+    isOpen = true
   }
 
   /// Throws when the file was written meanwhile by somebody who could not be kept from it.
@@ -57,10 +65,16 @@ final class SourceFile {
     if let marks, marks != FileMark.all(path) { throw Self.changed(path) }
   }
 
+  /// May be called more than once.
   func close() {
+    if isClosed { return }
+    isClosed = true
     database.close()
     copy?.remove()
+    SourceDescriptors.end(file)
   }
+
+  deinit { close() }
 
   private static func changed(_ path: String) -> AppleStoreError {
     AppleStoreError(.busy, "\(path) was written while it was read. Nothing was taken from it; try again.")
@@ -105,17 +119,24 @@ final class SourceFile {
   }
 
   /// From the file's header, which begins as every file of SQLite does.
-  private static func journalMode(_ path: String) throws -> JournalMode {
-    let handle: FileHandle
-    do { handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)) } catch {
-      throw AppleStoreError(.permission, "\(path) cannot be read: \(error.localizedDescription)")
-    }
-    defer { try? handle.close() }
-    let header = (try? handle.read(upToCount: 100)) ?? Data()
+  private static func journalMode(_ path: String, _ file: SourceDescriptors.File) throws -> JournalMode {
+    let header = try reading(path, file) { (try? $0.read(upToCount: 100)) ?? Data() }
     guard header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
       throw AppleStoreError(.notAStore, "\(path) is no file of SQLite.")
     }
     return header[header.startIndex + 19] == 2 ? .log : .rollback
+  }
+
+  /// Opens the database file itself for `body`.
+  private static func reading<R>(
+    _ path: String, _ file: SourceDescriptors.File, _ body: (FileHandle) throws -> R
+  ) throws -> R {
+    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw AppleStoreError(.permission, "\(path) cannot be read: \(String(cString: strerror(errno)))")
+    }
+    defer { SourceDescriptors.release(descriptor, of: file) }
+    return try body(FileHandle(fileDescriptor: descriptor, closeOnDealloc: false))
   }
 
   /// Opens a file and reads its first page: only then it is known whether it can be read.
@@ -132,12 +153,14 @@ final class SourceFile {
     return database
   }
 
-  private static func openCopy(_ path: String) throws -> (SQLiteDatabase, TemporaryFolder) {
+  private static func openCopy(_ path: String, _ file: SourceDescriptors.File) throws -> (
+    SQLiteDatabase, TemporaryFolder
+  ) {
     TemporaryFolder.removeLeftovers(
       beside: FileManager.default.temporaryDirectory.appendingPathComponent("store").path)
     let folder = try TemporaryFolder()
     let target = folder.path + "/store"
-    try FileSizeLimit.withoutSignal { try copy(path, to: target) }
+    try FileSizeLimit.withoutSignal { try copy(path, file, to: target) }
     try requireOwnJournal(target + "-journal", path + "-journal")
     // SQLite writes to the copy what the journal says.
     let database = try FileSizeLimit.withoutSignal {
@@ -146,13 +169,21 @@ final class SourceFile {
     return (database, folder)
   }
 
-  private static func copy(_ path: String, to target: String) throws {
+  private static func copy(_ path: String, _ file: SourceDescriptors.File, to target: String) throws {
     for attempt in 1...3 {
       let before = FileMark.all(path)
       for suffix in ["-wal", "-journal", ""] {
         try? FileManager.default.removeItem(atPath: target + suffix)
         if FileMark(path + suffix) == nil { continue }
-        do { try FileManager.default.copyItem(atPath: path + suffix, toPath: target + suffix) } catch {
+        do {
+          if suffix.isEmpty {
+            try reading(path, file) { try copy($0, to: target) }
+          } else {
+            try FileManager.default.copyItem(atPath: path + suffix, toPath: target + suffix)
+          }
+        } catch let error as AppleStoreError {
+          throw error
+        } catch {
           let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
           let folder = URL(fileURLWithPath: target).deletingLastPathComponent().path
           throw AppleStoreError(
@@ -163,6 +194,15 @@ final class SourceFile {
       }
       if before == FileMark.all(path) { break }
       if attempt == 3 { throw changed(path) }
+    }
+  }
+
+  private static func copy(_ source: FileHandle, to target: String) throws {
+    try Data().write(to: URL(fileURLWithPath: target))
+    let copy = try FileHandle(forWritingTo: URL(fileURLWithPath: target))
+    defer { try? copy.close() }
+    while let bytes = try source.read(upToCount: 1 << 20), !bytes.isEmpty {
+      try copy.write(contentsOf: bytes)
     }
   }
 

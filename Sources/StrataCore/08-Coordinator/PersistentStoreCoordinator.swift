@@ -152,6 +152,7 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Attaches a store of any engine that was opened with this coordinator's schema.
   /// - Throws: as `addPersistentStore(_:)`, but nothing of files.
   package final func attach(_ store: any StoreEngine) throws {
+    try EventDescriptors.require(path: store.url.flatMap { $0.isFileURL ? $0.path : nil } ?? "")
     try Self.requireDeclaredSlots(try compiled.get())
     try attach(store, openedAs: nil)
   }

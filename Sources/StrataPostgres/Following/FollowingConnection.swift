@@ -130,10 +130,18 @@ final class FollowingConnection: Sendable {
       let connection = try connect()
       try connection.run(
         SQLStatement("LISTEN \(Identifier.quoted(channel))"), deadline: ContinuousClock.now + timeout)
-      let source = DispatchSource.makeReadSource(fileDescriptor: connection.socket, queue: queue)
+      // One of its own: libpq closes the socket when the server has ended the session, and another one may get its number while the source still waits for it.
+      let socket = fcntl(connection.socket, F_DUPFD_CLOEXEC, 0)
+      guard socket >= 0 else {
+        throw StorageError(
+          .outOfMemory, operation: "watch server", path: "", detail: "\(String(cString: strerror(errno)))")
+      }
+      let source = DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
       source.setEventHandler { [weak self] in self?.receive() }
-      // The source holds the connection until it has let go of the socket.
-      source.setCancelHandler { withExtendedLifetime(connection) {} }
+      source.setCancelHandler {
+        Foundation.close(socket)
+        withExtendedLifetime(connection) {}
+      }
       source.activate()
       let isWanted = state.withLock { state -> Bool in
         state.isConnecting = false

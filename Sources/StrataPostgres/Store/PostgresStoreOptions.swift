@@ -50,13 +50,15 @@ extension PersistentStoreCoordinator {
   ///   - configuration: The model configuration whose entities the store holds; nil for all.
   ///   - options: How it is opened.
   /// - Throws: ``StorageError`` `.invalid` for a URL that is no address of a store, and for a model that such stores cannot keep, with all reasons; `.unreachable`, `.refused`, `.missing`,
-  ///   `.serverBusy` when the server or the database is not to be had; `.notADatabase` when the namespace holds other tables; `ModelError` for a wrong model;
+  ///   `.serverBusy` when the server or the database is not to be had; `.outOfMemory` when the process has too few descriptors left; `.notADatabase` when the namespace holds other tables; `ModelError` for a wrong model;
   ///   `CoreDataError` 134100 naming the entities when the store was written with another version of the model: `PostgresStores.migrate` brings it to this one, and so does a
   ///   description with `migratesAutomatically`. Nothing is attached and nothing changed then.
   @discardableResult
   public func addPostgresStore(
     at url: URL, configuration: String? = nil, options: PostgresStoreOptions = PostgresStoreOptions()
   ) throws -> any PersistentStore {
+    // Before anything is done on the server: contexts and followers have timers.
+    try EventDescriptors.require(path: "")
     let store = try PostgresStore(
       url: url, schema: try managedObjectModel.schema(), configurationName: configuration, options: options)
     do {

@@ -17,7 +17,7 @@ final class ConnectionPool: Sendable {
   private let most: Int
   private let patience: Duration
   private let state = Mutex(State())
-  private let freed = NSCondition()
+  private let freed = SystemLock()
 
   init(
     _ address: ServerAddress, most: Int, patience: Duration, password: (@Sendable () throws -> String)? = nil
@@ -118,20 +118,18 @@ final class ConnectionPool: Sendable {
   }
 
   private func wait(until deadline: ContinuousClock.Instant) -> Bool {
-    let left = deadline - ContinuousClock.now
-    if left <= .zero { return false }
+    if ContinuousClock.now >= deadline { return false }
     freed.lock()
     defer { freed.unlock() }
     // Somebody may have given one back before the lock was taken.
     if state.withLock({ !$0.idle.isEmpty || $0.count < most || $0.isClosed }) { return true }
-    let seconds = Double(left.components.seconds) + Double(left.components.attoseconds) / 1e18
-    _ = freed.wait(until: Date(timeIntervalSinceNow: seconds))
+    _ = freed.wait(until: deadline)
     return true
   }
 
   private func signal() {
     freed.lock()
-    freed.signal()
+    freed.wakeOne()
     freed.unlock()
   }
 
@@ -155,7 +153,7 @@ final class ConnectionPool: Sendable {
       state.idle = []
     }
     freed.lock()
-    freed.broadcast()
+    freed.wakeAll()
     freed.unlock()
   }
 

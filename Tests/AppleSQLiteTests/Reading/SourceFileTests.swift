@@ -159,6 +159,32 @@ import TortureKit
   }
 
   /// A save that was cut off is rolled back in a copy.
+  /// Systems forget all locks of a process on a file when it closes it once: whoever asks about a store must not close it while it is read.
+  @Test func aStoreThatIsReadStaysLockedWhoeverAsksAboutIt() async throws {
+    let store = try SmallStore()
+    let path = store.path
+    func mayWrite() async -> Bool {
+      let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+        [path = path as String] in
+        do {
+          let app = try SQLiteDatabase(path, flags: SQLITE_OPEN_READWRITE, name: path)
+          try app.run("BEGIN EXCLUSIVE; UPDATE ZPERSON SET ZAGE = 57; COMMIT")
+          print("written")
+        } catch let error as AppleStoreError where error.kind == .busy {}
+      }
+      return String(decoding: result?.standardOutputContent ?? [], as: UTF8.self).contains("written")
+    }
+    let source = try SourceFile(path)
+    #expect(AppleSQLite.isStore(at: store.url))
+    _ = try AppleSQLite.model(at: store.url)
+    let second = try SourceFile(path)
+    second.close()
+    #expect(await !mayWrite())
+    source.close()
+    #expect(await mayWrite())
+    withExtendedLifetime(store) {}
+  }
+
   @Test func aHotJournalIsRolledBackElsewhere() throws {
     let store = try SmallStore()
     let app = try SQLiteDatabase(store.path, flags: SQLITE_OPEN_READWRITE, name: store.path)

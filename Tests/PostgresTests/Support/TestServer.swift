@@ -2,8 +2,6 @@ import Foundation
 import StrataCore
 import Testing
 
-@testable import StrataPostgres
-
 /// A PostgreSQL server of the tests' own: in a temporary folder, reached through a socket only. Started when it is first asked for; it ends with the
 /// test process, however that ends.
 final class TestServer: Sendable {
@@ -200,7 +198,7 @@ final class TestServer: Sendable {
 
   /// Says what is to be done. Fails when nobody is there to do it.
   private func order(_ text: String) throws {
-    try BrokenPipe.withoutSignal {
+    try WithheldSignal.run(SIGPIPE) {
       try orders.fileHandleForWriting.write(contentsOf: Data((text + "\n").utf8))
     }
   }

@@ -60,7 +60,27 @@ package enum Diagnostics {
 
   /// Where it goes when nobody takes it.
   package static func writeToStandardError(_ message: MessageEvent) {
-    FileHandle.standardError.write(Data("\(message.module): \(message.text)\n".utf8))
+    StandardError.write("\(message.module): \(message.text)\n")
+  }
+}
+
+/// Where a program says what goes wrong; `FileHandle` would stop it where that cannot be written.
+package enum StandardError {
+  /// Writes all of `text`, or as much as is taken: of a pipe that nobody reads, a full disk and a descriptor that is closed there is nobody to tell, and the program goes on.
+  package static func write(_ text: String) {
+    WithheldSignal.run(SIGPIPE) {
+      WithheldSignal.run(SIGXFSZ) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+          let count = rest.withUnsafeBytes { Foundation.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+          if count > 0 {
+            rest = rest.dropFirst(count)
+          } else if count == 0 || errno != EINTR {
+            return
+          }
+        }
+      }
+    }
   }
 }
 

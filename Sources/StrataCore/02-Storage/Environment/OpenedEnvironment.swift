@@ -460,7 +460,7 @@ struct OpenedEnvironment {
 /// What LMDB calls before it stops the process, in the middle of a transaction: no code of the application may run.
 private func reportAssertion(_ environment: OpaquePointer?, _ message: UnsafePointer<CChar>?) {
   let text = message.map { String(cString: $0) } ?? "no message"
-  FileHandle.standardError.write(Data("Strata: LMDB found its store damaged and stops: \(text)\n".utf8))
+  StandardError.write("Strata: LMDB found its store damaged and stops: \(text)\n")
 }
 
 extension Int {

@@ -4,13 +4,13 @@ import Foundation
 ///
 /// Chosen over `Synchronization.Mutex` where waiting for a condition, or the thread sanitizer's view of the
 /// ordering, is part of the job. Uncontended lock and unlock cost about 15 ns. The owner keeps it alive.
-final class SystemLock: @unchecked Sendable {
+package final class SystemLock: @unchecked Sendable {
   // Unchecked: the two pointers never change after init and point at objects made for use by many threads.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
   /// - Parameter isRecursive: whether the thread that holds it may lock it again.
-  init(isRecursive: Bool = false) {
+  package init(isRecursive: Bool = false) {
     mutex.initialize(to: pthread_mutex_t())
     condition.initialize(to: pthread_cond_t())
     var attributes = pthread_mutexattr_t()
@@ -40,14 +40,14 @@ final class SystemLock: @unchecked Sendable {
   }
 
   @inline(__always)
-  func lock() { pthread_mutex_lock(mutex) }
+  package func lock() { pthread_mutex_lock(mutex) }
 
   @inline(__always)
-  func unlock() { pthread_mutex_unlock(mutex) }
+  package func unlock() { pthread_mutex_unlock(mutex) }
 
   /// Runs `body` with the lock held.
   @inline(__always)
-  func withLock<R>(_ body: () throws -> R) rethrows -> R {
+  package func withLock<R>(_ body: () throws -> R) rethrows -> R {
     lock()
     defer { unlock() }
     return try body()
@@ -55,17 +55,17 @@ final class SystemLock: @unchecked Sendable {
 
   /// Runs `body` with the lock held, unless another thread holds it: nil then.
   @inline(__always)
-  func withLockIfAvailable<R>(_ body: () throws -> R) rethrows -> R? {
+  package func withLockIfAvailable<R>(_ body: () throws -> R) rethrows -> R? {
     guard pthread_mutex_trylock(mutex) == 0 else { return nil }
     defer { unlock() }
     return try body()
   }
 
   /// Gives up the lock until a thread calls `wakeAll()`; may return for no reason. The lock must be held.
-  func wait() { pthread_cond_wait(condition, mutex) }
+  package func wait() { pthread_cond_wait(condition, mutex) }
 
   /// The same, but not past `deadline`. Whether the deadline is still ahead.
-  func wait(until deadline: ContinuousClock.Instant) -> Bool {
+  package func wait(until deadline: ContinuousClock.Instant) -> Bool {
     let left = ContinuousClock.now.duration(to: deadline)
     guard left > .zero else { return false }
     let (seconds, attoseconds) = left.components
@@ -86,6 +86,9 @@ final class SystemLock: @unchecked Sendable {
     return ContinuousClock.now < deadline
   }
 
+  /// Wakes one of the threads in `wait`.
+  package func wakeOne() { pthread_cond_signal(condition) }
+
   /// Wakes every thread in `wait`.
-  func wakeAll() { pthread_cond_broadcast(condition) }
+  package func wakeAll() { pthread_cond_broadcast(condition) }
 }

@@ -20,30 +20,6 @@ package enum FileSizeLimit {
 
   /// Runs `body`, whose writes beyond the limit fail and raise no signal. So do those of threads that it makes, which inherit that. Three calls of the system; may be nested.
   package static func withoutSignal<R>(_ body: () throws -> R) rethrows -> R {
-    var signals = sigset_t()
-    var before = sigset_t()
-    sigemptyset(&signals)
-    sigaddset(&signals, SIGXFSZ)
-    pthread_sigmask(SIG_BLOCK, &signals, &before)
-    defer {
-      // Who had it blocked before keeps it so, with what has come.
-      if sigismember(&before, SIGXFSZ) == 0 {
-        takePending(&signals)
-        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-      }
-    }
-    return try body()
-  }
-
-  /// Forgets the signal that a write has raised: it would be delivered as soon as it is permitted again.
-  private static func takePending(_ signals: inout sigset_t) {
-    #if canImport(Darwin)
-      var pending = sigset_t()
-      var taken: Int32 = 0
-      if sigpending(&pending) == 0, sigismember(&pending, SIGXFSZ) == 1 { sigwait(&signals, &taken) }
-    #else
-      var atOnce = timespec()
-      while sigtimedwait(&signals, nil, &atOnce) < 0, errno == EINTR {}
-    #endif
+    try WithheldSignal.run(SIGXFSZ, body)
   }
 }

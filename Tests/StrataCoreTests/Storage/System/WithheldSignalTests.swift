@@ -1,14 +1,17 @@
 import Foundation
+import StrataCore
 import Testing
 
-@testable import StrataPostgres
-
-/// What is written to a connection that the server has closed is an error, and does not end the program by a signal.
-struct BrokenPipeTests {
+/// A write to a connection that the other side has closed is an error, and does not end the program by a signal.
+struct WithheldSignalTests {
   /// A socket whose other end is closed.
   private static func closed() throws -> Int32 {
     var ends: [Int32] = [-1, -1]
-    try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    #if canImport(Darwin)
+      try #require(socketpair(AF_UNIX, SOCK_STREAM, 0, &ends) == 0)
+    #else
+      try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    #endif
     close(ends[1])
     return ends[0]
   }
@@ -28,9 +31,12 @@ struct BrokenPipeTests {
   @Test func aWriteToAClosedConnectionFailsWithoutASignal() throws {
     let socket = try Self.closed()
     defer { close(socket) }
-    for _ in 0..<3 {
+    for isNested in [false, true, false] {
       // As `PQcancel` sends: with no flag that would keep the signal away.
-      let (count, code) = BrokenPipe.withoutSignal { (send(socket, "x", 1, 0), errno) }
+      func write() -> (Int, Int32) { (send(socket, "x", 1, 0), errno) }
+      let (count, code) = WithheldSignal.run(SIGPIPE) {
+        isNested ? WithheldSignal.run(SIGPIPE) { write() } : write()
+      }
       #expect(count == -1 && code == EPIPE)
       #expect(!Self.isBlocked() && !Self.isPending())
     }
@@ -39,12 +45,10 @@ struct BrokenPipeTests {
   @Test func aThreadThatBlocksTheSignalGoesOnBlockingIt() throws {
     let socket = try Self.closed()
     defer { close(socket) }
-    var pipe = sigset_t()
-    sigemptyset(&pipe)
-    sigaddset(&pipe, SIGPIPE)
-    pthread_sigmask(SIG_BLOCK, &pipe, nil)
-    defer { pthread_sigmask(SIG_UNBLOCK, &pipe, nil) }
-    _ = BrokenPipe.withoutSignal { send(socket, "x", 1, 0) }
-    #expect(Self.isBlocked() && !Self.isPending())
+    WithheldSignal.run(SIGPIPE) {
+      _ = WithheldSignal.run(SIGPIPE) { send(socket, "x", 1, 0) }
+      #expect(Self.isBlocked() && Self.isPending())
+    }
+    #expect(!Self.isBlocked() && !Self.isPending())
   }
 }
