@@ -2,6 +2,7 @@ import Foundation
 import Strata
 import StrataCore
 import Testing
+import TortureKit
 
 @testable import StrataPostgres
 
@@ -23,13 +24,7 @@ import Testing
         let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.model())
         let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
         context.automaticallyMergesChangesFromParent = true
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        limit.rlim_cur = min(limit.rlim_cur, 256)
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        var taken: [Int32] = []
-        while case let descriptor = open("/dev/null", O_RDONLY), descriptor >= 0 { taken.append(descriptor) }
-        for descriptor in taken.suffix(spare) { close(descriptor) }
+        OpenDescriptors.takeAll(but: spare)
         do {
           try coordinator.addPostgresStore(at: try #require(URL(string: address)))
         } catch let error as StorageError {

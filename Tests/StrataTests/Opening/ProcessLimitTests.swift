@@ -83,13 +83,7 @@ import TortureKit
     await #expect(processExitsWith: .success) { [path = path as String, spare = spare as Int] in
       let coordinator = PersistentStoreCoordinator(managedObjectModel: ProcessLimitTests.model())
       let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
-      var limit = rlimit()
-      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      limit.rlim_cur = min(limit.rlim_cur, 256)
-      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      var taken: [Int32] = []
-      while case let descriptor = open("/dev/null", O_RDONLY), descriptor >= 0 { taken.append(descriptor) }
-      for descriptor in taken.suffix(spare) { close(descriptor) }
+      OpenDescriptors.takeAll(but: spare)
       var failure: (any Error)?
       do {
         try coordinator.addPersistentStore(PersistentStoreDescription(url: URL(fileURLWithPath: path)))
