@@ -130,18 +130,11 @@ final class FollowingConnection: Sendable {
       let connection = try connect()
       try connection.run(
         SQLStatement("LISTEN \(Identifier.quoted(channel))"), deadline: ContinuousClock.now + timeout)
-      // One of its own: libpq closes the socket when the server has ended the session, and another one may get its number while the source still waits for it.
-      let socket = fcntl(connection.socket, F_DUPFD_CLOEXEC, 0)
-      guard socket >= 0 else {
-        throw StorageError(
-          .outOfMemory, operation: "watch server", path: "", detail: "\(String(cString: strerror(errno)))")
-      }
-      let source = DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
+      let socket = try SocketCopy(of: connection)
+      let source = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: queue)
       source.setEventHandler { [weak self] in self?.receive() }
-      source.setCancelHandler {
-        Foundation.close(socket)
-        withExtendedLifetime(connection) {}
-      }
+      // The source holds the connection and the copy until it has let go of the socket.
+      source.setCancelHandler { withExtendedLifetime((connection, socket)) {} }
       source.activate()
       let isWanted = state.withLock { state -> Bool in
         state.isConnecting = false
@@ -201,4 +194,20 @@ final class FollowingConnection: Sendable {
     }
     withExtendedLifetime(old) {}
   }
+}
+
+/// A second descriptor of a connection's socket. libpq closes its own when the server has ended the session, and another socket may get that number while somebody still waits for it.
+private final class SocketCopy: Sendable {
+  let descriptor: Int32
+
+  /// - Throws: ``StorageError`` of kind `outOfMemory` when the process has none left.
+  init(of connection: PostgresConnection) throws {
+    descriptor = fcntl(connection.socket, F_DUPFD_CLOEXEC, 0)
+    guard descriptor >= 0 else {
+      throw StorageError(
+        .outOfMemory, operation: "watch server", path: "", detail: "\(String(cString: strerror(errno)))")
+    }
+  }
+
+  deinit { close(descriptor) }
 }
