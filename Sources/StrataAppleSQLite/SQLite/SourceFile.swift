@@ -120,7 +120,11 @@ final class SourceFile {
 
   /// From the file's header, which begins as every file of SQLite does.
   private static func journalMode(_ path: String, _ file: SourceDescriptors.File) throws -> JournalMode {
-    let header = try reading(path, file) { (try? $0.read(upToCount: 100)) ?? Data() }
+    let header = try reading(path, file) { handle in
+      do { return try handle.read(upToCount: 100) ?? Data() } catch {
+        throw AppleStoreError(.permission, "\(path) cannot be read: \(error.localizedDescription)")
+      }
+    }
     guard header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
       throw AppleStoreError(.notAStore, "\(path) is no file of SQLite.")
     }

@@ -189,10 +189,8 @@ extension Strata {
   /// and is noted before they are gone: a child may have edited the record above them, and its edit is one of that stored row.
   func noteRowsLeft(by changes: ChangeSet, in store: StoreBinding) {
     if !publishes || changes.touched.isEmpty && changes.resaved.isEmpty { return }
-    let layers = frozen
-    let left = [changes.touched, changes.resaved].joined().compactMap { touch -> StratumRow? in
-      guard let place = store.entities[touch.entity]?.place(touch.primaryKey) else { return nil }
-      return layers.lazy.compactMap { $0.row(place.table, place.primaryKey) }.last
+    let left = [changes.touched, changes.resaved].joined().compactMap { touch in
+      store.entities[touch.entity].flatMap { frozenRow($0.layerTable, touch.primaryKey) }
     }
     if !left.isEmpty { knownRows.note(basesOf: left) }
   }

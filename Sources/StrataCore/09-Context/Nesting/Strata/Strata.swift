@@ -162,9 +162,6 @@ final class Strata: Sendable {
     }
   }
 
-  /// What saves that are under way hand down, oldest first.
-  var frozen: [StratumLayer] { isEmpty ? [] : state.withLock { $0.frozen } }
-
   /// What a save that is under way hands down of a record.
   func frozenRow(_ table: StratumLayer.Table, _ key: UInt64) -> StratumRow? {
     if isEmpty { return nil }
