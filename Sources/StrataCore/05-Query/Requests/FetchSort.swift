@@ -46,8 +46,9 @@ public struct FetchSort: Sendable, Hashable {
 
   /// The same by the attribute itself, where the key is one of its value that has its order: `source` for `source.absoluteString`.
   func byAttribute(_ entity: EntitySchema, _ schema: Schema) -> FetchSort {
+    guard key.utf8.contains(UInt8(ascii: ".")) else { return self }
     let keys = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    guard keys.count > 1, let last = keys.last, ValueKeys.contains(last),
+    guard let last = keys.last, ValueKeys.contains(last),
       let path = try? ResolvedPath(keys.dropLast(), from: entity, schema: schema),
       let attribute = path.attribute, ValueKeys.keepsOrder(last, of: attribute.type)
     else { return self }

@@ -137,6 +137,8 @@ package struct ResolvedFetchRequest: Sendable {
   /// The hierarchies whose rows have a say in which objects are fetched, and in which order, beside their own.
   var travelledHierarchies: Set<Int> {
     var result: Set<Int> = []
+    // `add` holds this alone, and no copy of the request.
+    let schema = schema
     func add(_ number: Int) {
       let relationship = schema.relationships[number]
       result.insert(relationship.destinationHierarchy)
@@ -231,7 +233,9 @@ struct ResolvedSort: Sendable, Hashable {
   ///   no text.
   init?(_ sort: FetchSort, _ resolver: PredicateResolver) throws {
     let sort = try sort.named(resolver.entity, resolver.schema)
-    let keys = sort.key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    let keys =
+      sort.key.utf8.contains(UInt8(ascii: "."))
+      ? sort.key.split(separator: ".", omittingEmptySubsequences: false).map(String.init) : [sort.key]
     if keys.contains(where: { $0.hasPrefix("@") }) {
       throw FetchError(reason: .computedKey, entityName: resolver.entity.name, key: sort.key)
     }

@@ -28,8 +28,13 @@ final class IdentityTable {
   // Unsafe: it holds this table, or is gone together with it.
   @exclusivity(unchecked) unowned(unsafe) var stores: RegisteredStores?
   /// Who holds objects at the other end of to-one relationships.
+  var references: ReferenceKeepers? {
+    get { uncountedReferences?.takeUnretainedValue() }
+    set { uncountedReferences = newValue.map { Unmanaged.passUnretained($0) } }
+  }
+  /// The same, for look-ups: they count no reference to it.
   // Unsafe: held by the one that holds this table.
-  @exclusivity(unchecked) unowned(unsafe) var references: ReferenceKeepers?
+  @exclusivity(unchecked) private var uncountedReferences: Unmanaged<ReferenceKeepers>?
   /// Which of the store's hierarchies it is for.
   let hierarchy: Int
   /// Who keeps objects that do not say so themselves. What is in here may keep them no more.
@@ -149,7 +154,9 @@ final class IdentityTable {
   /// Whether any owner may keep the object.
   @inline(__always)
   private func mayBeKept(_ index: Int) -> Bool {
-    keepsMembers || references?.hasKeepers(of: entries[index].key, hierarchy) == true
+    if keepsMembers { return true }
+    guard let uncountedReferences else { return false }
+    return uncountedReferences._withUnsafeGuaranteedRef { $0.hasKeepers(of: entries[index].key, hierarchy) }
   }
 
   @inline(never)
@@ -214,10 +221,10 @@ final class IdentityTable {
     let mask = capacity &- 1
     var hole = place
     var next = (hole &+ 1) & mask
-    let doomed = entries[hole].object
-    if !keepers.isEmpty { keepers[entries[hole].key] = nil }
-    references?.forget(entries[hole].key, hierarchy)
-    entries[hole].object = nil
+    forgetKeepers(of: entries[hole].key)
+    // Moved out, which counts no reference.
+    var doomed: ManagedObject?
+    swap(&doomed, &entries[hole].object)
     entries[hole].key = 0
     count -= 1
     while entries[next].key != 0 {
@@ -232,6 +239,13 @@ final class IdentityTable {
     }
     // The object may die here, and with it whatever its subclass holds: the table is whole again by now.
     withExtendedLifetime(doomed) {}
+  }
+
+  /// The object for `key` has left the table, or is about to.
+  @inline(__always)
+  private func forgetKeepers(of key: UInt64) {
+    if !keepers.isEmpty { keepers[key] = nil }
+    uncountedReferences?._withUnsafeGuaranteedRef { $0.forget(key, hierarchy) }
   }
 
   /// Releases what is gone; grows when that did not free half the places.
@@ -276,8 +290,7 @@ final class IdentityTable {
           ? doomed[index / 64] & 1 << UInt64(index % 64) != 0
           : old[index].object?.hasPendingState != true && isKnownUniquelyReferenced(&old[index].object)
         if isDoomed {
-          if !keepers.isEmpty { keepers[old[index].key] = nil }
-          references?.forget(old[index].key, hierarchy)
+          forgetKeepers(of: old[index].key)
           continue
         }
       }
