@@ -140,6 +140,35 @@ import Testing
     #expect(all(node.entries) == Array(wanted[..<40]) && all(right.entries) == Array(wanted[40...]))
   }
 
+  @Test("a part of a leaf is what was packed there, and can be edited", arguments: shapes, [1, 2, 144, 192])
+  func parts(shape: Shape, count: Int) {
+    var random = SeededGenerator(seed: UInt64(count) + 11)
+    let wanted = entries(shape, count, &random)
+    let packed = pack(wanted)
+    let more = entries(shape, 20, &random).filter { packed.place(of: $0.identity) == nil }
+    let ranges = [
+      0..<0, 0..<count / 2, count / 2..<count, count - 1..<count, 0..<count, count / 3..<count / 2,
+    ]
+    for range in ranges {
+      var rest = Array(wanted[range])
+      let part = packed.part(range)
+      #expect(all(part) == rest)
+      var summary = EntrySummary()
+      for entry in rest { summary.append(section: entry.section) }
+      #expect(part.summary == summary)
+      // Parts of parts, and what is inserted into them.
+      #expect(all(part.part(0..<rest.count / 2)) == Array(rest[..<(rest.count / 2)]))
+      let node = EntryNode(edit: 0, leaf: 0, part)
+      for entry in more {
+        let place = entry.key.withUnsafeBytes { node.entries.lowerBound($0, entry.identity) }
+        rest.insert(entry, at: place)
+        node.insert(entry, at: place)
+      }
+      #expect(all(node.entries) == rest && rest == rest.sorted { $0.isBefore($1) })
+    }
+    #expect(all(packed) == wanted)
+  }
+
   @Test("short keys that begin alike take few bytes")
   func size() {
     var random = SeededGenerator(seed: 3)

@@ -107,6 +107,22 @@ struct HeldMembersTests {
     #expect(member == nil && other == nil)
   }
 
+  @Test("rule 220: what the rules of a deletion go through is not held; what the program walks is")
+  func deletionsHoldNobody() throws {
+    let tower = try context.find(Project.self, "Tower")
+    let ids = tower.members.objectIDs
+    #expect(ids.count == 3)
+    context.delete(tower)
+    context.processPendingChanges()
+    context.rollback()
+    try fillTables()
+    #expect(ids.filter { context.registeredObject(for: $0) != nil } == [])
+    #expect(tower.members.names == ["Ann", "Bo", "Cy"])
+    try fillTables()
+    #expect(ids.filter { context.registeredObject(for: $0) == nil } == [])
+    withExtendedLifetime(tower) {}
+  }
+
   @Test func whatAKeptMemberHoldsIsHeldAsWell() throws {
     let sales = try context.find(Department.self, "Sales")
     for employee in sales.employees { _ = (employee.friends.names, employee.projects.names) }

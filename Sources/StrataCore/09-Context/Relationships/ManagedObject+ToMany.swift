@@ -183,8 +183,10 @@ extension ManagedObject {
   }
 
   /// The members as objects, faults where they are not in the context yet. They are held by the object from now on, unless they were
-  /// never asked for.
-  final func members(_ relationship: RelationshipSchema, isAsked: Bool = true) -> [ManagedObject] {
+  /// never asked for, or `isKept` is false: by what goes through them once.
+  final func members(
+    _ relationship: RelationshipSchema, isAsked: Bool = true, isKept: Bool = true
+  ) -> [ManagedObject] {
     let state = loadedState(relationship)
     let list = visibleMembers(state)
     guard let context else {
@@ -206,7 +208,7 @@ extension ManagedObject {
       result.append(context.object(Reference.primaryKey(entry.member), home.bound, home.table))
     }
     if isAsked {
-      context.keep(result, of: self, state)
+      if isKept { context.keep(result, of: self, state) }
       context.noteWay(relationship, to: result)
     }
     if store.binding.isFar { context.noteTogether(result, isPart: true) }

@@ -173,7 +173,7 @@ extension ManagedObjectContext {
   private func cascadeTargets(
     of object: ManagedObject, _ relationship: RelationshipSchema
   ) -> [ManagedObject] {
-    if relationship.isToMany { return object.members(relationship).filter { !$0.isMarkedDeleted } }
+    if relationship.isToMany { return object.members(relationship, isKept: false).filter { !$0.isMarkedDeleted } }
     guard !hasVanished(from: object, relationship), let other = object.relatedObject(relationship),
       !other.isMarkedDeleted
     else { return [] }
@@ -257,7 +257,7 @@ extension ManagedObjectContext {
     guard let inverse = schema.inverse(of: relationship) else { return }
     let bits = object.referenceBits
     if inverse.isToMany {
-      for member in object.members(relationship) where member !== object {
+      for member in object.members(relationship, isKept: false) where member !== object {
         if relationship.deleteRule == .noAction, member.relations == nil { continue }
         guard member.isThere(under: inverse) else { continue }
         member.loseMember(inverse, bits)
@@ -267,7 +267,7 @@ extension ManagedObjectContext {
     }
     // Cascaded members go anyway, and a denied deletion must leave everything as it is.
     guard relationship.deleteRule == .nullify else { return }
-    let members = object.members(relationship).filter { !$0.isMarkedDeleted }
+    let members = object.members(relationship, isKept: false).filter { !$0.isMarkedDeleted }
     let faults = members.filter { $0.isFault && $0.snapshot == nil }
     if !faults.isEmpty { fulfil(faults + faultsBehind(object, relationship, most: faults.count)) }
     for member in members {
@@ -296,7 +296,7 @@ extension ManagedObjectContext {
         return !relatedSince(to: object, relationship).isEmpty
       }
       if relationship.isToMany {
-        return object.members(relationship).contains { !$0.isMarkedDeleted }
+        return object.members(relationship, isKept: false).contains { !$0.isMarkedDeleted }
       }
       guard let other = object.relatedObject(relationship) else { return false }
       return !other.isMarkedDeleted

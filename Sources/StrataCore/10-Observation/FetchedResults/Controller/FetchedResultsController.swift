@@ -43,10 +43,11 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// A delegate is set on the context's queue, and taken away from any thread: no call is decided on after `delegate = nil` has returned. That does not wait for a call that the context's
   /// queue is beginning or making just then, which holds the delegate until it is over.
   public var delegate: (any FetchedResultsControllerDelegate<Result>)? {
-    get { delegateLock.withLock { heldDelegate } }
+    get { delegateLock.withLock { roles.delegate } }
     set {
       if newValue != nil { checkQueue() }
-      delegateLock.withLock { heldDelegate = newValue }
+      let new = DelegateRoles(newValue)
+      delegateLock.withLock { roles = new }
       if newValue != nil {
         settleListening()
       } else {
@@ -55,7 +56,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
       }
     }
   }
-  private weak var heldDelegate: (any FetchedResultsControllerDelegate<Result>)?
+  private var roles = DelegateRoles<Result>(nil)
   private let delegateLock = NSLock()
   /// Whether the delegate was taken away since it was last asked whether changes are to be followed.
   private let mustSettle = Atomic<Bool>(false)
@@ -294,10 +295,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
   private func settleListening() {
     // Before the delegate is looked at: who takes it away marks that afterwards.
     _ = mustSettle.exchange(false, ordering: .acquiringAndReleasing)
-    let isTold =
-      delegate is any FetchedResultsChangeDelegate<Result>
-      || delegate is any FetchedResultsSnapshotDelegate<Result>
-      || delegate is any FetchedResultsDifferenceDelegate<Result>
+    let isTold = delegateLock.withLock { roles.isTold }
     tracker.setListening(isTold || !consumers.isEmpty)
   }
 
@@ -361,10 +359,17 @@ public final class FetchedResultsController<Result: ManagedObject> {
 extension FetchedResultsController: Sendable {}
 
 extension FetchedResultsController: ResultsReceiver {
+  private var snapshotDelegate: (any FetchedResultsSnapshotDelegate<Result>)? {
+    delegateLock.withLock { roles.snapshots }
+  }
+
+  private var differenceDelegate: (any FetchedResultsDifferenceDelegate<Result>)? {
+    sectionNameKeyPath == nil ? delegateLock.withLock { roles.differences } : nil
+  }
+
   private var changeDelegate: (any FetchedResultsChangeDelegate<Result>)? {
-    if delegate is any FetchedResultsSnapshotDelegate<Result> { return nil }
-    if sectionNameKeyPath == nil, delegate is any FetchedResultsDifferenceDelegate<Result> { return nil }
-    return delegate as? any FetchedResultsChangeDelegate<Result>
+    if snapshotDelegate != nil || differenceDelegate != nil { return nil }
+    return delegateLock.withLock { roles.changes }
   }
 
   func resultsWillBeFollowed() {
@@ -404,11 +409,9 @@ extension FetchedResultsController: ResultsReceiver {
     let snapshot = makeSnapshot(reloaded)
     // First: a delegate may fetch again, and sequences continue from there.
     if !consumers.isEmpty { consumers.yield(FetchedResultsChange(report, snapshot)) }
-    if let delegate = delegate as? any FetchedResultsSnapshotDelegate<Result> {
+    if let delegate = snapshotDelegate {
       delegate.controller(self, didChangeContentWith: snapshot)
-    } else if sectionNameKeyPath == nil,
-      let delegate = delegate as? any FetchedResultsDifferenceDelegate<Result>
-    {
+    } else if let delegate = differenceDelegate {
       delegate.controller(self, didChangeContentWith: FetchedResultsChange(report, snapshot).difference)
     } else if let delegate = changeDelegate, delegate === delegateInBatch {
       tell(report, leavers, to: delegate)

@@ -115,6 +115,7 @@ struct EntryIndex {
       counts[entry.section, default: 0] += 1
       return true
     }
+    if !list.root.sumsUp { broken.append("a node sums up other entries than its children have") }
     if count != list.count { broken.append("there are \(count) entries, and \(list.count) are counted") }
     let counted = sectionCounts.enumerated().filter { $0.element != 0 }
     if Dictionary(uniqueKeysWithValues: counted.map { (UInt32($0.offset), $0.element) }) != counts {

@@ -20,7 +20,7 @@ struct EntryList: Sendable {
     var position = 0
     while !node.isLeaf {
       let place = node.child(for: key, identity)
-      for earlier in 0..<place { position += node.children[earlier].summary.count }
+      for earlier in 0..<place { position += node.sums[earlier].count }
       node = node.children[place]
     }
     return position + node.entries.lowerBound(key, identity)
@@ -32,8 +32,8 @@ struct EntryList: Sendable {
     var left = position
     while !node.isLeaf {
       var place = 0
-      while left >= node.children[place].summary.count {
-        left -= node.children[place].summary.count
+      while left >= node.sums[place].count {
+        left -= node.sums[place].count
         place += 1
       }
       node = node.children[place]
@@ -58,8 +58,8 @@ struct EntryList: Sendable {
     var sum = EntrySummary()
     while !node.isLeaf {
       var place = 0
-      while sum.count + node.children[place].summary.count <= position {
-        sum.append(node.children[place].summary)
+      while sum.count + node.sums[place].count <= position {
+        sum.append(node.sums[place])
         place += 1
       }
       node = node.children[place]
@@ -77,7 +77,7 @@ struct EntryList: Sendable {
       var place = 0
       while true {
         var next = sum
-        next.append(node.children[place].summary)
+        next.append(node.sums[place])
         if next.runs > run { break }
         sum = next
         place += 1

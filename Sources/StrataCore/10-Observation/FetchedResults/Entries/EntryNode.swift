@@ -76,6 +76,8 @@ final class EntryNode: @unchecked Sendable {
 
   // Inner nodes
   private(set) var children: ContiguousArray<EntryNode> = []
+  /// What each child sums up: children lie all over memory.
+  private(set) var sums: ContiguousArray<EntrySummary> = []
   private(set) var bounds: ContiguousArray<[UInt8]> = []
   private(set) var boundIdentities: ContiguousArray<UInt64> = []
 
@@ -100,6 +102,7 @@ final class EntryNode: @unchecked Sendable {
     self.edit = edit
     number = -1
     self.children = ContiguousArray(children)
+    sums = ContiguousArray(children.map(\.summary))
     bounds.reserveCapacity(children.count)
     boundIdentities.reserveCapacity(children.count)
     for child in children {
@@ -117,6 +120,7 @@ final class EntryNode: @unchecked Sendable {
     summary = node.summary
     entries = node.entries
     children = node.children
+    sums = node.sums
     bounds = node.bounds
     boundIdentities = node.boundIdentities
   }
@@ -155,10 +159,14 @@ final class EntryNode: @unchecked Sendable {
 
   /// Moves the entries from `place` on to the end of `other`.
   func moveEntries(from place: Int, to other: EntryNode) {
-    var draft = EntryDraft(other.entries)
-    for moved in place..<entries.count { draft.append(entries, moved) }
-    other.replaceEntries(by: PackedEntries(draft))
-    replaceEntries(by: PackedEntries(EntryDraft(entries, 0..<place)))
+    if other.entries.count == 0 {
+      other.replaceEntries(by: entries.part(place..<entries.count))
+    } else {
+      var draft = EntryDraft(other.entries)
+      for moved in place..<entries.count { draft.append(entries, moved) }
+      other.replaceEntries(by: PackedEntries(draft))
+    }
+    replaceEntries(by: entries.part(0..<place))
   }
 
   private func replaceEntries(by entries: PackedEntries) {
@@ -171,6 +179,7 @@ final class EntryNode: @unchecked Sendable {
   func insert(_ child: EntryNode, at place: Int) {
     let (key, identity) = child.firstKey
     children.insert(child, at: place)
+    sums.insert(child.summary, at: place)
     bounds.insert(key, at: place)
     boundIdentities.insert(identity, at: place)
     settle()
@@ -179,11 +188,13 @@ final class EntryNode: @unchecked Sendable {
   /// The child has other entries now, or is another version of the same.
   func replace(_ place: Int, by child: EntryNode) {
     children[place] = child
+    sums[place] = child.summary
     settle()
   }
 
   func removeChild(_ place: Int) {
     children.remove(at: place)
+    sums.remove(at: place)
     bounds.remove(at: place)
     boundIdentities.remove(at: place)
     settle()
@@ -192,13 +203,22 @@ final class EntryNode: @unchecked Sendable {
   /// Moves the children from `place` on to the end of `other`, bounds and all.
   func moveChildren(from place: Int, to other: EntryNode) {
     other.children += children[place...]
+    other.sums += sums[place...]
     other.bounds += bounds[place...]
     other.boundIdentities += boundIdentities[place...]
     children.removeSubrange(place...)
+    sums.removeSubrange(place...)
     bounds.removeSubrange(place...)
     boundIdentities.removeSubrange(place...)
     settle()
     other.settle()
+  }
+
+  /// Whether all sums below it are those of the children.
+  var sumsUp: Bool {
+    isLeaf
+      ? summary == entries.summary
+      : sums.elementsEqual(children.lazy.map(\.summary)) && children.allSatisfy(\.sumsUp)
   }
 
   private var firstKey: (key: [UInt8], identity: UInt64) {
@@ -213,7 +233,7 @@ final class EntryNode: @unchecked Sendable {
       return
     }
     var sum = EntrySummary()
-    for child in children { sum.append(child.summary) }
+    for child in sums { sum.append(child) }
     summary = sum
   }
 }

@@ -31,6 +31,12 @@ struct PackedEntries: @unchecked Sendable {
       self.codes = codes
       self.sections = sections
     }
+
+    /// Nil when all are the same.
+    convenience init?(ofDifferent codes: ContiguousArray<UInt16>, _ sections: ContiguousArray<UInt32>) {
+      if codes.allSatisfy({ $0 == codes[0] }), sections.allSatisfy({ $0 == sections[0] }) { return nil }
+      self.init(codes, sections)
+    }
   }
 
   static let empty = PackedEntries(EntryDraft())
@@ -197,12 +203,9 @@ struct PackedEntries: @unchecked Sendable {
         count: count, to: memory.start, identity: { draft.identities[$0] }, key: { keys.key($0) })
       return (layout, memory)
     }
-    let code = draft.codes.first ?? 0
-    let section = draft.sections.first ?? 0
-    let isMixed =
-      !draft.codes.allSatisfy { $0 == code } || !draft.sections.allSatisfy { $0 == section }
     self.init(
-      count, layout, memory, 0, code, section, isMixed ? Mixed(draft.codes, draft.sections) : nil)
+      count, layout, memory, 0, draft.codes.first ?? 0, draft.sections.first ?? 0,
+      Mixed(ofDifferent: draft.codes, draft.sections))
   }
 
   // MARK: Looking
@@ -383,6 +386,32 @@ struct PackedEntries: @unchecked Sendable {
     }
     (suffixes + from + added).copyMemory(from: oldSuffixes + to, byteCount: total - to)
     return PackedEntries(newCount, new, memory, 0, code, section, nil)
+  }
+
+  /// The entries in `range`, in a memory of their own. Copies bytes: what all have in common, these have, too.
+  func part(_ range: Range<Int>) -> PackedEntries {
+    if range.isEmpty { return .empty }
+    if range.count == count { return self }
+    let (from, to) = (suffixStart(range.lowerBound), suffixStart(range.upperBound))
+    let new = layout.resized(count: range.count, suffixes: to - from)
+    let memory = EntryMemory(byteCount: new.byteCount)
+    let (source, target) = (start, memory.start)
+    let width = layout.isNarrow ? 4 : 8
+    target.copyMemory(from: source + range.lowerBound * width, byteCount: range.count * width)
+    if layout.endWidth > 0 {
+      for place in 0..<range.count {
+        new.store(end: end(range.lowerBound + place) - from, at: place, in: target)
+      }
+    }
+    (target + new.prefixOffset).copyMemory(
+      from: source + layout.prefixOffset, byteCount: layout.prefixLength)
+    (target + new.prefixOffset + new.prefixLength).copyMemory(
+      from: source + layout.prefixOffset + layout.prefixLength + from, byteCount: to - from)
+    let mixed = mixed.flatMap {
+      Mixed(ofDifferent: ContiguousArray($0.codes[range]), ContiguousArray($0.sections[range]))
+    }
+    return PackedEntries(
+      range.count, new, memory, 0, self.code(range.lowerBound), self.section(range.lowerBound), mixed)
   }
 
   /// Where the suffix of an entry begins among them; with the count, where they end.
