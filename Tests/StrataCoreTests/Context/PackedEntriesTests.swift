@@ -39,7 +39,7 @@ import Testing
           UInt64.random(in: shape.primaryKeys, using: &random),
           store: Int.random(in: 0..<shape.stores, using: &random)))
     }
-    return identities.map { identity in
+    return identities.sorted().map { identity in
       let length = Int.random(in: shape.suffix, using: &random)
       // An end that no other byte is equal to: no key is the beginning of another one.
       let rest = (0..<length).map { _ in UInt8.random(in: 1...255, using: &random) } + [0]
@@ -153,6 +153,7 @@ import Testing
       var rest = Array(wanted[range])
       let part = packed.part(range)
       #expect(all(part) == rest)
+      #expect(part.byteCount <= pack(rest).byteCount + rest.count)
       var summary = EntrySummary()
       for entry in rest { summary.append(section: entry.section) }
       #expect(part.summary == summary)

@@ -145,7 +145,7 @@ private struct OwnerBench {
         }
       }
       let loaded = context.registeredObjects.filter { !$0.isFault }.count
-      result.loaded = max(loaded - runs - 2, 0)
+      result.loaded = max(loaded - 2, 0)
       return result
     }
     let deleting = container.newBackgroundContext()

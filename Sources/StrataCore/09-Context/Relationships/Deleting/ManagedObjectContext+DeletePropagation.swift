@@ -173,7 +173,9 @@ extension ManagedObjectContext {
   private func cascadeTargets(
     of object: ManagedObject, _ relationship: RelationshipSchema
   ) -> [ManagedObject] {
-    if relationship.isToMany { return object.members(relationship, isKept: false).filter { !$0.isMarkedDeleted } }
+    if relationship.isToMany {
+      return object.members(relationship, isKept: false).filter { !$0.isMarkedDeleted }
+    }
     guard !hasVanished(from: object, relationship), let other = object.relatedObject(relationship),
       !other.isMarkedDeleted
     else { return [] }

@@ -295,8 +295,9 @@ public final class FetchedResultsController<Result: ManagedObject> {
   private func settleListening() {
     // Before the delegate is looked at: who takes it away marks that afterwards.
     _ = mustSettle.exchange(false, ordering: .acquiringAndReleasing)
-    let isTold = delegateLock.withLock { roles.isTold }
-    tracker.setListening(isTold || !consumers.isEmpty)
+    // Asked outside the lock: a delegate whose last reference that is may take itself away as it ends.
+    let roles = delegateLock.withLock { self.roles }
+    tracker.setListening(roles.isTold || !consumers.isEmpty)
   }
 
   /// Nil when there is nothing to show.

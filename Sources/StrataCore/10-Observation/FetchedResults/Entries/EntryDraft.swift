@@ -17,6 +17,12 @@ struct EntryDraft {
     for place in 0..<entries.count { append(entries, place) }
   }
 
+  /// The entries in `range`.
+  init(_ entries: PackedEntries, _ range: Range<Int>) {
+    reserve(range.count)
+    for place in range { append(entries, place) }
+  }
+
   private mutating func reserve(_ count: Int) {
     identities.reserveCapacity(count)
     codes.reserveCapacity(count)

@@ -92,6 +92,12 @@ struct PackedEntries: @unchecked Sendable {
       byteCount = prefixOffset + prefixLength + total
     }
 
+    /// Whether four bytes are enough for each of these identities.
+    static func isNarrow(_ places: Range<Int>, _ identity: (Int) -> UInt64) -> Bool {
+      guard let first = places.first.map(identity) else { return true }
+      return places.allSatisfy { (identity($0) ^ first) & ~narrow == 0 }
+    }
+
     /// For another number of entries of the same kind.
     func resized(count: Int, suffixes: Int) -> Layout {
       var result = self
@@ -222,6 +228,9 @@ struct PackedEntries: @unchecked Sendable {
 
   func code(_ place: Int) -> UInt16 { mixed?.codes[place] ?? code }
   func section(_ place: Int) -> UInt32 { mixed?.sections[place] ?? section }
+
+  /// How many bytes they take, without entities and sections that are not all the same.
+  var byteCount: Int { layout.byteCount }
 
   /// How many entries there are, and runs of equal sections.
   var summary: EntrySummary {
@@ -388,10 +397,11 @@ struct PackedEntries: @unchecked Sendable {
     return PackedEntries(newCount, new, memory, 0, code, section, nil)
   }
 
-  /// The entries in `range`, in a memory of their own. Copies bytes: what all have in common, these have, too.
+  /// The entries in `range`, in a memory of their own. Copies bytes: what all have in common, these have, too. They are packed anew where they have notably more.
   func part(_ range: Range<Int>) -> PackedEntries {
     if range.isEmpty { return .empty }
     if range.count == count { return self }
+    if isPackedBetterAlone(range) { return PackedEntries(EntryDraft(self, range)) }
     let (from, to) = (suffixStart(range.lowerBound), suffixStart(range.upperBound))
     let new = layout.resized(count: range.count, suffixes: to - from)
     let memory = EntryMemory(byteCount: new.byteCount)
@@ -412,6 +422,17 @@ struct PackedEntries: @unchecked Sendable {
     }
     return PackedEntries(
       range.count, new, memory, 0, self.code(range.lowerBound), self.section(range.lowerBound), mixed)
+  }
+
+  /// Whether some entries, which are not none, take at least two bytes less for each when they are packed without the others.
+  private func isPackedBetterAlone(_ range: Range<Int>) -> Bool {
+    let (first, last) = (suffix(range.lowerBound), suffix(range.upperBound - 1))
+    if first.count >= 2, last.count >= 2, first[0] == last[0], first[1] == last[1] { return true }
+    if !layout.isNarrow, Layout.isNarrow(range, { identity($0) }) { return true }
+    if layout.endWidth == 0 { return false }
+    let total = suffixStart(range.upperBound) - suffixStart(range.lowerBound)
+    if layout.endWidth == 4, total <= Int(UInt16.max) { return true }
+    return range.allSatisfy { suffix($0).count == first.count }
   }
 
   /// Where the suffix of an entry begins among them; with the count, where they end.
