@@ -295,7 +295,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
   private func settleListening() {
     // Before the delegate is looked at: who takes it away marks that afterwards.
     _ = mustSettle.exchange(false, ordering: .acquiringAndReleasing)
-    // Asked outside the lock: a delegate whose last reference that is may take itself away as it ends.
+    // Asked outside the lock: this may hold the last reference to a delegate that takes itself away in its `deinit`, which takes the lock.
     let roles = delegateLock.withLock { self.roles }
     tracker.setListening(roles.isTold || !consumers.isEmpty)
   }
